@@ -1,0 +1,13 @@
+/* Dynamic libraries, opened RTLD_NOW | RTLD_LOCAL and never closed (GPU drivers leave threads and exit handlers
+ * behind). SPDX-License-Identifier: MIT */
+#ifndef WEFT_BASE_DL_H
+#define WEFT_BASE_DL_H
+
+#include "base/error.h"
+
+/* NULL and a message that names the library and the loader's reason. */
+void *dl_open(const char *path);
+/* NULL when the library does not export it (no message). */
+void *dl_find(void *library, const char *symbol);
+
+#endif
