@@ -7,7 +7,8 @@ void *dl_open(const char *path) {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         const char *why = dlerror();
-        error_set(WEFT_NO_DEVICE, "cannot open library %s: %s", path, why ? why : "no reason given");
+        error_set(WEFT_NO_DEVICE, "cannot open library %s: %s", path,
+                  why ? why : "no reason given");
     }
     return library;
 }

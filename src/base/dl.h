@@ -1,5 +1,5 @@
-/* Dynamic libraries, opened RTLD_NOW | RTLD_LOCAL and never closed (GPU drivers leave threads and exit handlers
- * behind). SPDX-License-Identifier: MIT */
+/* Dynamic libraries, opened RTLD_NOW | RTLD_LOCAL and never closed (GPU drivers leave threads and
+ * exit handlers behind). SPDX-License-Identifier: MIT */
 #ifndef WEFT_BASE_DL_H
 #define WEFT_BASE_DL_H
 

@@ -1,5 +1,5 @@
-/* The thread-local message and the texts of errors.def. The message is cut at a character boundary, so that a
- * long file name cannot leave half a UTF-8 character for a JSON writer to trip over.
+/* The thread-local message and the texts of errors.def. The message is cut at a character boundary,
+ * so that a long file name cannot leave half a UTF-8 character for a JSON writer to trip over.
  * SPDX-License-Identifier: MIT */
 #include "base/error.h"
 
@@ -57,7 +57,8 @@ weft_status error_status(void) { return last_status; }
 const char *error_text(weft_status status) {
     switch (status) {
 #define WEFT_STATUS(name, value, text)                                                             \
-    case WEFT_##name: return text;
+    case WEFT_##name:                                                                              \
+        return text;
 #include "weft/errors.def"
 #undef WEFT_STATUS
     }

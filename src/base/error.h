@@ -1,7 +1,7 @@
 /* Failure as a value: a status code, and a message in a thread-local that names what was wrong.
  *
- * Every function that can fail returns weft_status (0 = ok) or a pointer (NULL = failed) and has called
- * weft_fail() once, at the place that knows most. TRY passes a status up, REQUIRE makes one.
+ * Every function that can fail returns weft_status (0 = ok) or a pointer (NULL = failed) and has
+ * called weft_fail() once, at the place that knows most. TRY passes a status up, REQUIRE makes one.
  * Here is no abort, no exit and no print. SPDX-License-Identifier: MIT */
 #ifndef WEFT_BASE_ERROR_H
 #define WEFT_BASE_ERROR_H
@@ -23,12 +23,17 @@
         if (!(cond)) return error_set(status, __VA_ARGS__);                                        \
     } while (0)
 
-/* Sets this thread's message (printf format, cut at 511 bytes, always valid UTF-8) and returns `status`. */
-weft_status error_set(weft_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
-weft_status error_set_v(weft_status status, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
+/* Sets this thread's message (printf format, cut at 511 bytes, always valid UTF-8) and returns
+ * `status`. */
+weft_status error_set(weft_status status, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+weft_status error_set_v(weft_status status, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
 
-/* Puts "prefix: " before this thread's message, so that a file's or an op's name leads. Returns `status`. */
-weft_status error_prefix(weft_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Puts "prefix: " before this thread's message, so that a file's or an op's name leads. Returns
+ * `status`. */
+weft_status error_prefix(weft_status status, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* This thread's last message ("" before the first failure) and its status. */
 const char *error_message(void);

@@ -1,5 +1,5 @@
-/* Files: read-only memory maps, whole reads, and replace-by-rename writes. Every failure names the path and the
- * system's reason. SPDX-License-Identifier: MIT */
+/* Files: read-only memory maps, whole reads, and replace-by-rename writes. Every failure names the
+ * path and the system's reason. SPDX-License-Identifier: MIT */
 #ifndef WEFT_BASE_FILE_H
 #define WEFT_BASE_FILE_H
 
@@ -17,8 +17,8 @@ typedef struct file_map {
 weft_status file_map_open(const char *path, file_map *out);
 void file_map_close(file_map *m);
 
-/* Reads a whole file (at most max_bytes) into memory the caller frees with mem_free; a 0 byte follows the end.
- * "-" reads standard input. */
+/* Reads a whole file (at most max_bytes) into memory the caller frees with mem_free; a 0 byte
+ * follows the end. "-" reads standard input. */
 weft_status file_read(const char *path, size_t max_bytes, char **data, size_t *n);
 
 #endif

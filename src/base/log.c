@@ -32,7 +32,9 @@ void weft_set_log(weft_log_fn log, void *user, weft_log_level level) {
     sink_level = level;
 }
 
-bool log_wants(weft_log_level level) { return (int)level <= read_env() || (sink && level <= sink_level); }
+bool log_wants(weft_log_level level) {
+    return (int)level <= read_env() || (sink && level <= sink_level);
+}
 
 void log_line(weft_log_level level, const char *format, ...) {
     if (!log_wants(level)) return;

@@ -1,6 +1,6 @@
-/* Log lines go to a callback (weft_set_log); with none set, WEFT_LOG=error|warn|info|debug|trace in the
- * environment sends them to stderr, and without that variable warnings and errors alone are shown there by the
- * programs, never by the library. SPDX-License-Identifier: MIT */
+/* Log lines go to a callback (weft_set_log); with none set, WEFT_LOG=error|warn|info|debug|trace in
+ * the environment sends them to stderr, and without that variable warnings and errors alone are
+ * shown there by the programs, never by the library. SPDX-License-Identifier: MIT */
 #ifndef WEFT_BASE_LOG_H
 #define WEFT_BASE_LOG_H
 

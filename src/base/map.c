@@ -27,13 +27,14 @@ uint64_t hash_bytes(const void *bytes, size_t n, uint64_t seed) {
     return h ^ h >> 29;
 }
 
-static struct map_slot *find(struct map_slot *slots, size_t n_slots, const char *key, size_t key_bytes,
-                             uint64_t hash) {
+static struct map_slot *find(struct map_slot *slots, size_t n_slots, const char *key,
+                             size_t key_bytes, uint64_t hash) {
     size_t i = (size_t)hash & (n_slots - 1);
     for (;; i = (i + 1) & (n_slots - 1)) {
         struct map_slot *s = &slots[i];
         if (!s->key) return s;
-        if (s->hash == hash && s->key_bytes == key_bytes && !memcmp(s->key, key, key_bytes)) return s;
+        if (s->hash == hash && s->key_bytes == key_bytes && !memcmp(s->key, key, key_bytes))
+            return s;
     }
 }
 
@@ -57,7 +58,8 @@ weft_status map_reserve(map *m, size_t n) {
 }
 
 weft_status map_set(map *m, const char *key, size_t key_bytes, uint32_t value) {
-    REQUIRE(key && key_bytes <= UINT32_MAX, WEFT_INVALID, "a key of %zu bytes is too long", key_bytes);
+    REQUIRE(key && key_bytes <= UINT32_MAX, WEFT_INVALID, "a key of %zu bytes is too long",
+            key_bytes);
     TRY(map_reserve(m, m->n + 1));
     uint64_t hash = hash_bytes(key, key_bytes, 0);
     struct map_slot *s = find(m->slots, m->n_slots, key, key_bytes, hash);
@@ -68,7 +70,8 @@ weft_status map_set(map *m, const char *key, size_t key_bytes, uint32_t value) {
 
 bool map_get(const map *m, const char *key, size_t key_bytes, uint32_t *value) {
     if (!m->n_slots) return false;
-    const struct map_slot *s = find(m->slots, m->n_slots, key, key_bytes, hash_bytes(key, key_bytes, 0));
+    const struct map_slot *s =
+        find(m->slots, m->n_slots, key, key_bytes, hash_bytes(key, key_bytes, 0));
     if (!s->key) return false;
     *value = s->value;
     return true;

@@ -1,5 +1,5 @@
-/* A hash map from byte strings to uint32_t, for token pieces and names. Keys are not copied: they must outlive
- * the map. All-zero is an empty map. SPDX-License-Identifier: MIT */
+/* A hash map from byte strings to uint32_t, for token pieces and names. Keys are not copied: they
+ * must outlive the map. All-zero is an empty map. SPDX-License-Identifier: MIT */
 #ifndef WEFT_BASE_MAP_H
 #define WEFT_BASE_MAP_H
 

@@ -1,5 +1,5 @@
-/* See mem.h. The fail hook is one atomic counter: cheap enough to be in every build, so that the tested code is
- * the shipped code. SPDX-License-Identifier: MIT */
+/* See mem.h. The fail hook is one atomic counter: cheap enough to be in every build, so that the
+ * tested code is the shipped code. SPDX-License-Identifier: MIT */
 #include "base/mem.h"
 
 #include <stdatomic.h>
@@ -101,6 +101,8 @@ void arena_free(mem_arena *arena) {
     }
 }
 
-bool mul_u64(uint64_t a, uint64_t b, uint64_t *product) { return !__builtin_mul_overflow(a, b, product); }
+bool mul_u64(uint64_t a, uint64_t b, uint64_t *product) {
+    return !__builtin_mul_overflow(a, b, product);
+}
 
 bool add_u64(uint64_t a, uint64_t b, uint64_t *sum) { return !__builtin_add_overflow(a, b, sum); }

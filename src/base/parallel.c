@@ -1,12 +1,13 @@
-/* See parallel.h. Pieces are equal in count: the callers' rows cost the same. SPDX-License-Identifier: MIT */
+/* See parallel.h. Pieces are equal in count: the callers' rows cost the same.
+ * SPDX-License-Identifier: MIT */
 #include "base/parallel.h"
 
 #ifdef _OPENMP
 #include <omp.h>
 #endif
 
-void parallel_for(int n_threads, int64_t n, int64_t grain, void (*run)(void *context, int64_t first, int64_t last),
-                  void *context) {
+void parallel_for(int n_threads, int64_t n, int64_t grain,
+                  void (*run)(void *context, int64_t first, int64_t last), void *context) {
     if (n <= 0) return;
     int64_t pieces = grain > 0 ? (n + grain - 1) / grain : n;
     if (pieces > n_threads) pieces = n_threads;

@@ -7,7 +7,8 @@
 #include "base/mem.h"
 
 static weft_status make_room(str *s, size_t more) {
-    REQUIRE(more < PTRDIFF_MAX - s->n - 1, WEFT_NO_MEMORY, "a string of %zu bytes is too long", s->n);
+    REQUIRE(more < PTRDIFF_MAX - s->n - 1, WEFT_NO_MEMORY, "a string of %zu bytes is too long",
+            s->n);
     void *data = s->data;
     TRY(mem_reserve(&data, &s->capacity, s->n + more + 1, 1));
     s->data = data;

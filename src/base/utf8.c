@@ -1,4 +1,5 @@
-/* Table 3-7 of the Unicode standard (well-formed byte sequences) as range checks. SPDX-License-Identifier: MIT */
+/* Table 3-7 of the Unicode standard (well-formed byte sequences) as range checks.
+ * SPDX-License-Identifier: MIT */
 #include "base/utf8.h"
 
 /* Length a lead byte announces (0 = no lead), and the range its second byte must lie in. */
@@ -16,7 +17,8 @@ static int lead(unsigned char c, unsigned char *low, unsigned char *high) {
     return 4;
 }
 
-/* How many of the first bytes fit a well-formed character; *want is its full length (0 for no lead byte). */
+/* How many of the first bytes fit a well-formed character; *want is its full length (0 for no lead
+ * byte). */
 static int fitting(const unsigned char *p, size_t n, int *want) {
     unsigned char low, high;
     *want = lead(p[0], &low, &high);

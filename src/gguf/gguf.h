@@ -1,6 +1,6 @@
-/* GGUF files, versions 2 and 3: parse, find, typed get. Everything read is bounds-checked against the map; nothing
- * is allocated from a size the file merely claims. Dimensions are turned round once, here: tensors come out with the
- * outermost dimension first. SPDX-License-Identifier: MIT */
+/* GGUF files, versions 2 and 3: parse, find, typed get. Everything read is bounds-checked against
+ * the map; nothing is allocated from a size the file merely claims. Dimensions are turned round
+ * once, here: tensors come out with the outermost dimension first. SPDX-License-Identifier: MIT */
 #ifndef WEFT_GGUF_GGUF_H
 #define WEFT_GGUF_GGUF_H
 
@@ -13,9 +13,21 @@
 
 enum { GGUF_MAX_RANK = 4 };
 
-typedef enum gguf_type { /* numbers of the GGUF specification */
-    GGUF_U8, GGUF_I8, GGUF_U16, GGUF_I16, GGUF_U32, GGUF_I32, GGUF_F32, GGUF_BOOL, GGUF_STRING, GGUF_ARRAY,
-    GGUF_U64, GGUF_I64, GGUF_F64
+/* The numbers of the GGUF specification. */
+typedef enum gguf_type {
+    GGUF_U8,
+    GGUF_I8,
+    GGUF_U16,
+    GGUF_I16,
+    GGUF_U32,
+    GGUF_I32,
+    GGUF_F32,
+    GGUF_BOOL,
+    GGUF_STRING,
+    GGUF_ARRAY,
+    GGUF_U64,
+    GGUF_I64,
+    GGUF_F64
 } gguf_type;
 
 typedef struct gguf_string {
@@ -28,7 +40,8 @@ typedef struct gguf_value {
     gguf_type type;         /* GGUF_ARRAY for arrays */
     gguf_type element_type; /* of arrays */
     uint64_t n;             /* elements of an array, 1 for a scalar */
-    const uint8_t *data;    /* the raw little-endian bytes: scalars, or an array's first element */
+    /* the raw little-endian bytes: scalars, or an array's first element */
+    const uint8_t *data;
 } gguf_value;
 
 typedef struct gguf_tensor {
@@ -42,7 +55,8 @@ typedef struct gguf_tensor {
 
 typedef struct gguf_file gguf_file;
 
-/* Opens and checks a file; on failure NULL-s *out and names the field. `gguf_open_memory` borrows the bytes. */
+/* Opens and checks a file; on failure NULL-s *out and names the field. `gguf_open_memory` borrows
+ * the bytes. */
 weft_status gguf_open(const char *path, gguf_file **out);
 weft_status gguf_open_memory(const void *data, size_t n, gguf_file **out);
 void gguf_close(gguf_file *f);
@@ -52,21 +66,25 @@ size_t gguf_n_values(const gguf_file *f);
 const gguf_value *gguf_value_at(const gguf_file *f, size_t i);
 size_t gguf_n_tensors(const gguf_file *f);
 const gguf_tensor *gguf_tensor_at(const gguf_file *f, size_t i);
-const gguf_value *gguf_find(const gguf_file *f, const char *key);            /* NULL when absent */
-const gguf_tensor *gguf_find_tensor(const gguf_file *f, const char *name);   /* NULL when absent */
+/* NULL when absent */
+const gguf_value *gguf_find(const gguf_file *f, const char *key);
+/* NULL when absent */
+const gguf_tensor *gguf_find_tensor(const gguf_file *f, const char *name);
 
-/* Typed get: false when the key is absent; any integer type converts when the value fits; a value of another kind
- * is an error through *status (which is otherwise left alone), naming the key and both types. */
+/* Typed get: false when the key is absent; any integer type converts when the value fits; a value
+ * of another kind is an error through *status (which is otherwise left alone), naming the key and
+ * both types. */
 bool gguf_get_u64(const gguf_file *f, const char *key, uint64_t *out, weft_status *status);
 bool gguf_get_i64(const gguf_file *f, const char *key, int64_t *out, weft_status *status);
 bool gguf_get_f64(const gguf_file *f, const char *key, double *out, weft_status *status);
 bool gguf_get_bool(const gguf_file *f, const char *key, bool *out, weft_status *status);
 bool gguf_get_string(const gguf_file *f, const char *key, gguf_string *out, weft_status *status);
 
-/* Element i of an array value (or the scalar, i = 0); the caller has checked the element type. String arrays are
- * indexed at open, so this is constant time. */
+/* Element i of an array value (or the scalar, i = 0); the caller has checked the element type.
+ * String arrays are indexed at open, so this is constant time. */
 gguf_string gguf_string_at(const gguf_file *f, const gguf_value *v, uint64_t i);
-double gguf_number_at(const gguf_value *v, uint64_t i); /* integers up to 2^53, floats, bools (0/1) */
+/* integers up to 2^53, floats, bools (0/1) */
+double gguf_number_at(const gguf_value *v, uint64_t i);
 int64_t gguf_integer_at(const gguf_value *v, uint64_t i);
 
 #endif

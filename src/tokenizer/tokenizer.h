@@ -1,5 +1,6 @@
-/* Text to token ids and back. A tokenizer is made from a plain description (filled from a GGUF by llm/, from
- * tokenizer.json later), so that this folder knows no file format. It copies what it keeps.
+/* Text to token ids and back. A tokenizer is made from a plain description (filled from a GGUF by
+ * llm/, from tokenizer.json later), so that this folder knows no file format. It copies what it
+ * keeps.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_TOKENIZER_TOKENIZER_H
 #define WEFT_TOKENIZER_TOKENIZER_H
@@ -20,17 +21,19 @@ typedef struct token_text {
 } token_text;
 
 typedef struct tokenizer_desc {
-    const char *model; /* tokenizer.ggml.model: "llama" (SPM), "gpt2" (byte-level BPE), "bert", "t5" */
-    const char *pre;   /* tokenizer.ggml.pre, NULL when absent */
+    /* tokenizer.ggml.model: "llama" (SPM), "gpt2" (byte-level BPE), "bert", "t5" */
+    const char *model;
+    const char *pre; /* tokenizer.ggml.pre, NULL when absent */
     size_t n_tokens;
     const token_text *tokens;
-    const float *scores;   /* n_tokens, or NULL */
-    const int32_t *kinds;  /* n_tokens, or NULL (all normal) */
+    const float *scores;  /* n_tokens, or NULL */
+    const int32_t *kinds; /* n_tokens, or NULL (all normal) */
     size_t n_merges;
-    const token_text *merges; /* "left right" */
+    const token_text *merges;                        /* "left right" */
     int32_t bos, eos, eot, unk, sep, pad, cls, mask; /* -1 = none */
-    int add_bos, add_eos, add_space_prefix, remove_extra_whitespaces; /* 1, 0, or -1 = the model's default */
-    token_text precompiled_charsmap;                                    /* UGM */
+    /* 1, 0, or -1 = the model's default */
+    int add_bos, add_eos, add_space_prefix, remove_extra_whitespaces;
+    token_text precompiled_charsmap; /* UGM */
 } tokenizer_desc;
 
 typedef struct tokenizer tokenizer;
@@ -49,29 +52,35 @@ enum {
     ENCODE_PARSE_SPECIAL = 2, /* control tokens' texts in the input become those tokens */
 };
 /* Appends the ids of text[0..n) (any bytes) to `out`. */
-weft_status tokenizer_encode(const tokenizer *t, const char *text, size_t n, int flags, token_list *out);
+weft_status tokenizer_encode(const tokenizer *t, const char *text, size_t n, int flags,
+                             token_list *out);
 
-/* The bytes of one token as they appear in text (byte-level BPE undone, SPM's space mark a space). Control tokens give
- * nothing unless with_special. An id out of range is WEFT_INDEX. */
+/* The bytes of one token as they appear in text (byte-level BPE undone, SPM's space mark a space).
+ * Control tokens give nothing unless with_special. An id out of range is WEFT_INDEX. */
 weft_status tokenizer_piece(const tokenizer *t, int32_t id, bool with_special, str *out);
-/* A whole list; SPM's dummy leading space is dropped at the beginning. The bytes may end inside a character. */
-weft_status tokenizer_decode(const tokenizer *t, const int32_t *ids, size_t n, bool with_special, str *out);
+/* A whole list; SPM's dummy leading space is dropped at the beginning. The bytes may end inside a
+ * character. */
+weft_status tokenizer_decode(const tokenizer *t, const int32_t *ids, size_t n, bool with_special,
+                             str *out);
 
-/* A streaming decoder: feed ids, get only whole UTF-8 characters; bytes that can no longer become one come out as U+FFFD.
- * All-zero is the start of a text. */
+/* A streaming decoder: feed ids, get only whole UTF-8 characters; bytes that can no longer become
+ * one come out as U+FFFD. All-zero is the start of a text. */
 typedef struct token_stream {
     char held[4];
     int n_held;
     bool is_started;
 } token_stream;
-weft_status token_stream_feed(const tokenizer *t, token_stream *s, int32_t id, bool with_special, str *out);
+weft_status token_stream_feed(const tokenizer *t, token_stream *s, int32_t id, bool with_special,
+                              str *out);
 weft_status token_stream_end(token_stream *s, str *out);
 
 size_t tokenizer_n_tokens(const tokenizer *t);
 int32_t tokenizer_kind(const tokenizer *t, int32_t id);
-token_text tokenizer_raw(const tokenizer *t, int32_t id);             /* the vocabulary's own spelling */
+/* the vocabulary's own spelling */
+token_text tokenizer_raw(const tokenizer *t, int32_t id);
 int32_t tokenizer_find(const tokenizer *t, const char *text, size_t n); /* -1 when absent */
-/* True for every token that ends a text: eos, eot, and control tokens whose text is a known end-of-turn marker. */
+/* True for every token that ends a text: eos, eot, and control tokens whose text is a known
+ * end-of-turn marker. */
 bool tokenizer_is_end(const tokenizer *t, int32_t id);
 int32_t tokenizer_bos(const tokenizer *t);
 int32_t tokenizer_eos(const tokenizer *t);

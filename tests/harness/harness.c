@@ -19,7 +19,9 @@ const char *text_data(const char *relative) {
     static char path[1024];
     const char *base = getenv("WEFT_TEXT_DATA");
     if (base) snprintf(path, sizeof path, "%s/%s", base, relative);
-    else snprintf(path, sizeof path, "%s/.cache/weft-text/%s", getenv("HOME") ? getenv("HOME") : ".", relative);
+    else
+        snprintf(path, sizeof path, "%s/.cache/weft-text/%s", getenv("HOME") ? getenv("HOME") : ".",
+                 relative);
     return access(path, R_OK) == 0 ? path : NULL;
 }
 

@@ -29,15 +29,16 @@
         weft_status assert_status_ = (expr);                                                       \
         if (assert_status_ != (status) || !strstr(weft_message(), part))                           \
             fail_msg("%s: got %s, message \"%s\"; expected %s and \"%s\"", #expr,                  \
-                     weft_status_text(assert_status_), weft_message(), weft_status_text(status), part); \
+                     weft_status_text(assert_status_), weft_message(), weft_status_text(status),   \
+                     part);                                                                        \
     } while (0)
 
-/* Prints why a test cannot run here and skips it. Where WEFT_TEST_STRICT is set (CI) it fails instead when
- * `required` is true. */
+/* Prints why a test cannot run here and skips it. Where WEFT_TEST_STRICT is set (CI) it fails
+ * instead when `required` is true. */
 void skip_because(bool required, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A path under the folder of shared test data ($WEFT_TEXT_DATA, else ~/.cache/weft-text), or NULL when that file is
- * absent. Static buffer. */
+/* A path under the folder of shared test data ($WEFT_TEXT_DATA, else ~/.cache/weft-text), or NULL
+ * when that file is absent. Static buffer. */
 const char *text_data(const char *relative);
 
 /* A reproducible generator: the same seed gives the same numbers on every machine. */
@@ -45,7 +46,7 @@ typedef struct rng {
     uint64_t state;
 } rng;
 uint64_t rng_next(rng *r);
-double rng_uniform(rng *r);         /* [0, 1) */
+double rng_uniform(rng *r); /* [0, 1) */
 double rng_normal(rng *r);
 int64_t rng_below(rng *r, int64_t n);
 

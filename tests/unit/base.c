@@ -59,7 +59,8 @@ static void utf8_follows_the_standard(void **state) {
         for (int k = 1; k < n; k++) assert_int_equal(utf8_complete(buf, (size_t)k), 0);
     }
     int32_t code;
-    const char *bad[] = {"\xC0\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\x80", "\xFF", "\xE2\x82"};
+    const char *bad[] = {"\xC0\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80",
+                         "\x80",     "\xFF",         "\xE2\x82"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_equal(utf8_decode(bad[i], strlen(bad[i]), &code), 1);
         assert_int_equal(code, UTF8_BAD);
@@ -82,8 +83,10 @@ static void str_grows(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(message_is_cut_at_a_character), cmocka_unit_test(failing_allocation_is_a_status),
-        cmocka_unit_test(map_finds_what_was_set),        cmocka_unit_test(utf8_follows_the_standard),
+        cmocka_unit_test(message_is_cut_at_a_character),
+        cmocka_unit_test(failing_allocation_is_a_status),
+        cmocka_unit_test(map_finds_what_was_set),
+        cmocka_unit_test(utf8_follows_the_standard),
         cmocka_unit_test(str_grows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
