@@ -1,0 +1,96 @@
+/* The seam between the WebGPU host code and the kernels: what a kernel row is, and what a plan says.
+ *
+ * A plan is made from a call's signature alone (op, dtypes, shapes, strides, offsets, precision; never data), so it is
+ * kept and replayed. plan_<op>() fills it for one kernel row: sources, constants, bindings, parameters, workgroups, as
+ * one step a dispatch. Big tensors are split here: a binding larger than caps->max_binding is cut into rows at 256-byte
+ * boundaries and a step made for each part.
+ *
+ * Shader side (src/webgpu/shaders, see docs/conventions/wgsl.md): storage buffers are @group(0) @binding(0..7), array<u32> or
+ * array<vec4<u32>> or array<f32>; `@group(1) @binding(0) var<uniform> P: Params` holds the parameters (dynamic offset);
+ * kernels with F_FLAG also get `@group(1) @binding(1) var<storage, read_write> flag: array<atomic<u32>, 4>` for bad indices.
+ * A binding starts at offset_bytes rounded down to 256; the rest of the offset goes in the parameters by the plan.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_WEBGPU_PLAN_H
+#define WEFT_WEBGPU_PLAN_H
+
+#include "tensor/tensor.h"
+
+/* What the opened device can do; all optional features may be absent. */
+typedef struct gpu_caps {
+    bool has_f16, has_subgroups, has_timestamps, has_immediates, has_int_dot, has_matrix, is_software;
+    uint32_t subgroup_size; /* 0 = not uniform or unknown */
+    uint64_t max_binding, max_buffer;
+    uint32_t max_groups; /* per dimension */
+    uint32_t max_invocations, max_workgroup_bytes;
+    uint32_t offset_alignment; /* of storage bindings */
+} gpu_caps;
+
+enum { F_F16 = 1, F_SUBGROUPS = 2, F_FLAG = 4, F_INT_DOT = 8, F_MATRIX = 16 }; /* needed by a row */
+
+enum { PLAN_MAX_BINDINGS = 8, PLAN_MAX_CONSTS = 24, PLAN_PARAM_BYTES = 256, PLAN_MAX_SOURCES = 8 };
+enum { BIND_OUT = -1, BIND_SCRATCH = -2 }; /* else 0.. = call input */
+
+typedef struct plan_const { /* `const NAME: u32 = VALUEu;`, or f32 / i32 / bool by `kind` */
+    const char *name;       /* static */
+    char kind;              /* 'u' 'i' 'f' 'b'; 'a' = alias: `alias NAME = TEXT;` */
+    union {
+        uint32_t u;
+        int32_t i;
+        float f;
+        const char *text; /* static */
+    } value;
+} plan_const;
+
+typedef struct plan_binding {
+    int tensor; /* BIND_OUT, BIND_SCRATCH or an input's number */
+    bool is_written;
+    uint64_t at, bytes; /* of the storage; `at` a multiple of caps->offset_alignment */
+} plan_binding;
+
+typedef struct plan_step {
+    const struct kernel_row *row;
+    const char *sources[PLAN_MAX_SOURCES]; /* shader files, row's own first: "rms_norm.wgsl", "lib/view.wgsl" */
+    int n_sources, n_consts, n_bindings;
+    plan_const consts[PLAN_MAX_CONSTS];
+    plan_binding bindings[PLAN_MAX_BINDINGS];
+    uint8_t params[PLAN_PARAM_BYTES]; /* a generated struct params_<kernel>, copied in */
+    uint32_t params_bytes;
+    uint64_t n_groups; /* any count: split over x, y, z by the host; the kernel uses lib/grid.wgsl */
+} plan_step;
+
+typedef struct gpu_plan {
+    plan_step *steps; /* grown with plan_add */
+    int n_steps, capacity;
+    uint64_t scratch_bytes;
+} gpu_plan;
+
+typedef struct kernel_row {
+    const char *name; /* unique: "linear_q4_1_vec" */
+    weft_op op;
+    /* True when this row can do the call: a pure function of signature, caps and precision. */
+    bool (*applies)(const gpu_caps *caps, const weft_call *call);
+    weft_status (*plan)(const gpu_caps *caps, const struct kernel_row *row, const weft_call *call, gpu_plan *plan);
+    uint32_t needs;  /* F_* */
+    bool is_exact;   /* f32 activations; fast rows are taken only when the call's precision is WEFT_FAST */
+    const char *source; /* main shader file */
+    int variant;     /* the row's own use: a tile size, a format */
+} kernel_row;
+
+/* All rows, generated from kernels.def in its order: the first that applies runs. */
+extern const kernel_row kernel_rows[];
+extern const int n_kernel_rows;
+
+/* For plan functions: adds a zeroed step (NULL when out of memory), adds things to it. All check their limits. */
+plan_step *plan_add(gpu_plan *plan, const kernel_row *row);
+void step_source(plan_step *s, const char *file);
+void step_const(plan_step *s, const char *name, uint32_t value);
+void step_const_f(plan_step *s, const char *name, float value);
+void step_flag(plan_step *s, const char *name, bool value);
+void step_alias(plan_step *s, const char *name, const char *text);
+/* Binds `bytes` from byte `at` of a tensor's storage; returns how many bytes lie between the (aligned down) binding
+ * start and `at`, for the parameters. */
+uint32_t step_bind(const gpu_caps *caps, plan_step *s, const weft_call *call, int tensor, bool is_written, uint64_t at,
+                   uint64_t bytes);
+void step_params(plan_step *s, const void *params, uint32_t bytes);
+
+#endif
