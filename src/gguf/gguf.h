@@ -85,6 +85,6 @@ bool gguf_get_string(const gguf_file *f, const char *key, gguf_string *out, weft
 gguf_string gguf_string_at(const gguf_file *f, const gguf_value *v, uint64_t i);
 /* integers up to 2^53, floats, bools (0/1) */
 double gguf_number_at(const gguf_value *v, uint64_t i);
-int64_t gguf_integer_at(const gguf_value *v, uint64_t i);
+int64_t gguf_integer_at(const gguf_value *v, uint64_t i); /* integers and bools; 0 for others */
 
 #endif
