@@ -133,6 +133,10 @@ WEFT_API weft_status weft_get_device_info(weft_device *dev, weft_device_info *ou
  * a kernel). */
 WEFT_API weft_status weft_sync(weft_device *dev);
 
+/* The precision of the ops that follow (WEFT_PRECISION_DEFAULT: what the device was opened with).
+ * Returns the one that held before. */
+WEFT_API weft_precision weft_set_precision(weft_device *dev, weft_precision precision);
+
 /* What ran where since the device was opened (or since `reset`). */
 typedef struct weft_counters {
     uint64_t n_calls;    /* ops given to the backend */

@@ -1,0 +1,258 @@
+/* weft: language models from GGUF files. The manual for LLM users; tensors and devices are in
+ * weft.h.
+ *
+ *     weft_device *dev = weft_open(NULL);                                           // best device
+ *     weft_model *model = weft_model_load(dev, "model.gguf", (weft_model_desc){0});
+ *     weft_session *session = weft_session_open(model, (weft_session_desc){0});
+ *     if (weft_generate(session, "Once upon a time", (weft_generate_desc){.on_text = print}))
+ *         puts(weft_message());
+ *     weft_session_close(session), weft_model_free(model), weft_close(dev);
+ *
+ * The rules of weft.h hold: failure is a value (a status, or NULL; weft_message() has the
+ * sentence), NULL arguments give an error and not a crash, descriptor structs are passed by value
+ * and all-zero means defaults, nothing is printed.
+ *
+ * - A *model* is a file's weights on one device, with its tokenizer and chat format. It borrows the
+ *   device: free the model before closing the device. On the CPU the weights stay in the mapped
+ *   file.
+ * - A *session* is one context: the tokens so far, and their keys and values (the KV cache). It
+ *   borrows the model. A model can have many sessions.
+ * - Tokens are int32_t ids, 0 .. n_vocab-1.
+ * - Callbacks run in the calling thread and must not call into the same device.
+ * - Strings a struct or function hands out say who owns them; "the session's" means valid until the
+ *   next call on it.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_LLM_H
+#define WEFT_LLM_H
+
+#include "weft/weft.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct weft_model weft_model;
+typedef struct weft_session weft_session;
+
+/* ---- models ---------------------------------------------------------------------------------- */
+
+typedef struct weft_model_desc {
+    /* Called while loading with the bytes done and to do (done == total at the end); false cancels
+     * the load, which then fails with WEFT_CANCELLED. */
+    bool (*on_progress)(void *user, uint64_t done, uint64_t total);
+    void *user;
+} weft_model_desc;
+
+/* Loads a GGUF file. NULL on failure: the message names the file and the key or tensor that is
+ * wrong. */
+WEFT_API weft_model *weft_model_load(weft_device *dev, const char *path, weft_model_desc desc);
+/* Frees the model. Its sessions must be closed before. */
+WEFT_API void weft_model_free(weft_model *model);
+
+typedef struct weft_model_info {
+    char name[128];        /* general.name, cut at 127 bytes */
+    char arch[32];         /* "llama" */
+    char formats[64];      /* weight formats by share of bytes: "q4_1 + q8_0 + f32" */
+    char tokenizer[32];    /* "gpt2/smollm": model/pre-tokenizer */
+    char chat_format[32];  /* what weft_chat uses: "chatml"; "" = none that is known */
+    char warning[256];     /* what the user should know (an unknown pre-tokenizer), "" = nothing */
+    uint64_t n_parameters; /* weights, tied ones once */
+    uint64_t file_bytes;   /* size of the file */
+    uint64_t device_bytes; /* weights on the device (on the CPU: in the file) */
+    uint64_t kv_bytes;     /* KV cache per token, f16 */
+    int32_t n_layers, n_embd, n_ff, n_heads, n_kv_heads, head_dim, n_vocab;
+    int32_t n_ctx_train; /* the context the model was made for */
+    double load_seconds;
+} weft_model_info;
+WEFT_API weft_status weft_get_model_info(weft_model *model, weft_model_info *out);
+
+/* ---- text and tokens ------------------------------------------------------------------------- */
+
+enum {
+    /* Put the model's begin (and end) tokens around the text, as it wants them. */
+    WEFT_ADD_SPECIAL = 1,
+    /* Control tokens written out in the text become those tokens; decoding shows them. */
+    WEFT_PARSE_SPECIAL = 2,
+};
+
+/* The ids of text[0..n) (any bytes; invalid UTF-8 is encoded byte by byte). Stores up to `cap` of
+ * them in ids and returns how many there are, or -1. `ids` may be NULL when cap is 0. */
+WEFT_API int64_t weft_encode(weft_model *model, const char *text, size_t n, int flags, int32_t *ids,
+                             size_t cap);
+/* The text of n ids: stores up to cap-1 bytes and a final 0 and returns its full length, or -1.
+ * Control tokens give nothing unless WEFT_PARSE_SPECIAL. The text of part of an answer may begin or
+ * end inside a character. */
+WEFT_API int64_t weft_decode(weft_model *model, const int32_t *ids, size_t n, int flags, char *text,
+                             size_t cap);
+/* True when the token ends a text (end-of-text, end-of-turn). */
+WEFT_API bool weft_is_end(weft_model *model, int32_t id);
+
+/* ---- sessions -------------------------------------------------------------------------------- */
+
+typedef enum weft_kv_type { WEFT_KV_DEFAULT, WEFT_KV_F16, WEFT_KV_F32 } weft_kv_type;
+
+typedef struct weft_session_desc {
+    int32_t n_ctx;   /* tokens the context holds; 0 = what the model was made for, at most 4096 */
+    int32_t n_batch; /* tokens of a prompt per forward, 0 = 512 */
+    weft_kv_type kv; /* element type of the KV cache, 0 = f16 */
+    weft_precision precision; /* 0 = WEFT_FAST, which is usual; WEFT_EXACT for f32 throughout */
+} weft_session_desc;
+
+WEFT_API weft_session *weft_session_open(weft_model *model, weft_session_desc desc);
+WEFT_API void weft_session_close(weft_session *session);
+/* Forgets all tokens (memory is kept for the next ones). */
+WEFT_API void weft_session_reset(weft_session *session);
+
+/* The tokens in the context; *n gets their count. The session's. */
+WEFT_API const int32_t *weft_session_tokens(weft_session *session, size_t *n);
+/* The context's size in tokens. */
+WEFT_API int32_t weft_session_size(weft_session *session);
+
+/* ---- generating ------------------------------------------------------------------------------ */
+
+/* How the next token is chosen, in this order: penalties, top-k, top-p, min-p, temperature, draw.
+ * All-zero is greedy: always the most likely token. The same seed gives the same draws. */
+typedef struct weft_sampling {
+    float temperature;    /* 0 = greedy */
+    int32_t top_k;        /* keep the k most likely; 0 = all */
+    float top_p;          /* keep the most likely ones that together reach p; 0 or 1 = all */
+    float min_p;          /* drop what is less likely than min_p times the best; 0 = nothing */
+    float repeat_penalty; /* > 1 makes tokens already in the context less likely; 0 or 1 = off */
+    float presence_penalty, frequency_penalty;
+    int32_t penalty_window; /* how many of the last tokens penalties look at; 0 = all */
+    uint64_t seed;
+} weft_sampling;
+
+typedef enum weft_finish {
+    WEFT_FINISH_NONE,     /* nothing was generated (an error) */
+    WEFT_FINISH_STOP,     /* the model ended its text, or a stop string came */
+    WEFT_FINISH_LENGTH,   /* max_tokens reached, or the context is full */
+    WEFT_FINISH_CANCELLED /* a callback said so */
+} weft_finish;
+/* "stop", "length", "cancelled", "none" (static string). */
+WEFT_API const char *weft_finish_name(weft_finish finish);
+
+typedef struct weft_generation {
+    weft_finish finish;
+    int32_t n_prompt;      /* tokens of the prompt */
+    int32_t n_cached;      /* of these, tokens found in the session's cache */
+    int32_t n_generated;   /* tokens drawn after it; the token that ends the text is not counted */
+    double prompt_seconds; /* reading the n_prompt - n_cached new tokens */
+    double first_token_seconds;        /* from the call to the first token */
+    double generate_seconds;           /* from the first token to the last */
+    double prompt_rate, generate_rate; /* tokens per second, 0 = nothing to measure */
+} weft_generation;
+
+typedef struct weft_generate_desc {
+    /* Gets the text as it comes, in whole UTF-8 characters, 0-terminated, n bytes long, no stop
+     * string and no part of one; bytes that are no character come as U+FFFD. false ends the
+     * generation (WEFT_FINISH_CANCELLED). */
+    bool (*on_text)(void *user, const char *text, size_t n);
+    /* Called as the prompt is read, with tokens done and to do; false ends it (WEFT_CANCELLED). */
+    bool (*on_prompt)(void *user, int32_t done, int32_t total);
+    /* Asked before every forward; true ends the generation (for Ctrl-C). While the prompt is read
+     * that is the error WEFT_CANCELLED, later the finish WEFT_FINISH_CANCELLED. */
+    bool (*is_cancelled)(void *user);
+    void *user;
+    int32_t max_tokens;      /* 0 = until the context is full */
+    const char *const *stop; /* strings that end the text; they are not part of it */
+    size_t n_stop;
+    weft_sampling sampling;
+    bool ignore_eos;         /* go on after a token that ends the text; such tokens have no text */
+    bool parse_special;      /* control tokens written out in the prompt become those tokens */
+    weft_generation *result; /* filled in when not NULL, also on failure */
+} weft_generate_desc;
+
+/* Continues a text. The prompt is the whole context: what the session already holds of it is
+ * reused, the rest of the old context is forgotten. Prompt and answer must fit the context: a
+ * longer prompt is WEFT_CONTEXT_FULL, one that fills it exactly generates nothing (finish
+ * "length"). An empty prompt is an error unless the model has a begin token. */
+WEFT_API weft_status weft_generate(weft_session *session, const char *prompt,
+                                   weft_generate_desc desc);
+/* The same for a prompt of n token ids. */
+WEFT_API weft_status weft_generate_tokens(weft_session *session, const int32_t *ids, size_t n,
+                                          weft_generate_desc desc);
+
+typedef struct weft_chat_message {
+    const char *role;    /* "system", "user", "assistant" */
+    const char *content; /* control tokens written out in it stay plain text */
+} weft_chat_message;
+
+/* Answers a conversation of n messages, the last one usually the user's, in the model's own chat
+ * format. Give all messages every time, the answers included (weft_session_text): what the session
+ * has seen is not computed again. */
+WEFT_API weft_status weft_chat(weft_session *session, const weft_chat_message *messages, size_t n,
+                               weft_generate_desc desc);
+/* The prompt weft_chat would make of the messages: stored and counted as by weft_encode. -1 on
+ * failure. */
+WEFT_API int64_t weft_chat_encode(weft_session *session, const weft_chat_message *messages,
+                                  size_t n, int32_t *ids, size_t cap);
+
+/* All text of the last generation, as on_text got it. The session's. */
+WEFT_API const char *weft_session_text(weft_session *session);
+
+/* ---- step by step: for servers and research -------------------------------------------------- */
+
+/* Makes the context exactly ids[0..n): the longest common prefix with what is there is kept, the
+ * rest is computed. Feeding a text in any pieces gives the same logits up to rounding. An id out of
+ * range is WEFT_INDEX and changes nothing. */
+WEFT_API weft_status weft_session_sync(weft_session *session, const int32_t *ids, size_t n);
+/* Adds one token to the context. */
+WEFT_API weft_status weft_session_append(weft_session *session, int32_t id);
+/* The logits after the last token: out[0..n_vocab). Waits. */
+WEFT_API weft_status weft_logits(weft_session *session, float *out, size_t n_vocab);
+/* The logits after each of ids[first..n), as a (n - first, n_vocab) array of out_floats numbers;
+ * the context is ids[0..n) afterwards. */
+WEFT_API weft_status weft_score(weft_session *session, const int32_t *ids, size_t n, size_t first,
+                                float *out, size_t out_floats);
+/* Draws the next token from the last logits; *log_prob (may be NULL) is the log of its probability.
+ * The token is not added. Draws with the same `sampling` are one reproducible sequence;
+ * weft_session_reset starts it anew. */
+WEFT_API weft_status weft_sample(weft_session *session, weft_sampling sampling, int32_t *id,
+                                 float *log_prob);
+
+/* ---- looking into files ---------------------------------------------------------------------- */
+
+/* A GGUF file opened to look at, whatever its architecture: nothing is loaded. */
+typedef struct weft_gguf weft_gguf;
+WEFT_API weft_gguf *weft_gguf_open(const char *path);
+WEFT_API void weft_gguf_close(weft_gguf *file);
+
+typedef struct weft_gguf_info {
+    uint32_t version;
+    uint64_t file_bytes, tensor_bytes, n_parameters;
+    size_t n_values, n_tensors;
+} weft_gguf_info;
+WEFT_API weft_status weft_gguf_get_info(weft_gguf *file, weft_gguf_info *out);
+
+typedef struct weft_gguf_value {
+    const char *key;  /* the file's, until it is closed; so are the others */
+    const char *type; /* "u32", "string", "string[49152]" */
+    const char *text; /* arrays: their first elements, then "..." */
+} weft_gguf_value;
+WEFT_API weft_status weft_gguf_get_value(weft_gguf *file, size_t i, weft_gguf_value *out);
+
+typedef struct weft_gguf_tensor {
+    const char *name; /* the file's, until it is closed */
+    weft_dtype dtype;
+    weft_shape shape; /* outermost dimension first */
+    uint64_t bytes;
+} weft_gguf_tensor;
+WEFT_API weft_status weft_gguf_get_tensor(weft_gguf *file, size_t i, weft_gguf_tensor *out);
+
+/* What would run where: one line for each kind of operation the model's forward needs. Found by
+ * giving each to the device in miniature and counting what it handed to the CPU. */
+typedef struct weft_placement {
+    char op[32];      /* "linear q4_1" */
+    bool is_fallback; /* the device hands it to the CPU */
+    char note[128];   /* why it cannot run at all, else "" */
+} weft_placement;
+/* Fills out[0..cap) and returns how many lines there are, or -1. */
+WEFT_API int weft_gguf_placement(weft_gguf *file, weft_device *dev, weft_placement *out, int cap);
+/* "" when this version can run the model, else the reason in one sentence. The file's. */
+WEFT_API const char *weft_gguf_problem(weft_gguf *file);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
