@@ -11,8 +11,8 @@ typedef struct attrs_rms_norm {
 } attrs_rms_norm;
 
 typedef struct attrs_rope {
-    int32_t n_dims;     /* 2..head_dim, even */
-    int32_t is_halves;  /* 1: pairs (i, i + n_dims/2); 0: (2i, 2i+1) */
+    int32_t n_dims;    /* 2..head_dim, even */
+    int32_t is_halves; /* 1: pairs (i, i + n_dims/2); 0: (2i, 2i+1) */
     float base, scale;
 } attrs_rope;
 

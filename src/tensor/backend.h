@@ -16,7 +16,8 @@ typedef struct weft_backend {
     weft_status (*info)(void *state, weft_device_info *out);
     weft_status (*alloc)(void *state, weft_storage *s);
     void (*free)(void *state, weft_storage *s);
-    weft_status (*write)(void *state, weft_storage *s, uint64_t at, const void *data, uint64_t bytes);
+    weft_status (*write)(void *state, weft_storage *s, uint64_t at, const void *data,
+                         uint64_t bytes);
     /* Waits for all recorded work that could touch the bytes. Reports errors met by kernels (bad indices). */
     weft_status (*read)(void *state, weft_storage *s, uint64_t at, void *out, uint64_t bytes);
     bool (*can_run)(void *state, const weft_call *call);

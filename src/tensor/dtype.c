@@ -6,7 +6,7 @@
 #include <strings.h>
 
 static const dtype_info table[WEFT_DTYPE_NUMBERS] = {
-#define WEFT_DTYPE(name, id, block, bytes, text, is_quantized) \
+#define WEFT_DTYPE(name, id, block, bytes, text, is_quantized)                                     \
     [id] = {text, block, bytes, is_quantized},
 #include "weft/dtypes.def"
 #undef WEFT_DTYPE

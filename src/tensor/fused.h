@@ -18,7 +18,7 @@ weft_tensor *fused_kv_write(weft_tensor *pages, weft_tensor *x, weft_tensor *slo
  * order; rows i32 (n_rows, 2): (sequence, length). Row r attends to positions 0 .. length-1 of its sequence:
  * softmax(scale * q k^T) v -> f32 (n_rows, n_heads, head_dim). length 0 gives zeros. A sequence, length or page outside is a
  * WEFT_INDEX error as above. scale 0 = 1 / sqrt(head_dim). */
-weft_tensor *fused_attention(weft_tensor *q, weft_tensor *k_pages, weft_tensor *v_pages, weft_tensor *table,
-                             weft_tensor *rows, float scale);
+weft_tensor *fused_attention(weft_tensor *q, weft_tensor *k_pages, weft_tensor *v_pages,
+                             weft_tensor *table, weft_tensor *rows, float scale);
 
 #endif

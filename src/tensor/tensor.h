@@ -28,14 +28,16 @@ typedef struct weft_storage {
     uint64_t bytes; /* as asked; backends may round up */
     void *host;     /* host-addressable bytes (CPU backend), else NULL */
     void *handle;   /* the backend's own object, else NULL */
-    bool is_wrapped; /* `host` is the caller's read-only memory: GPU backends upload it in alloc and clear `host` */
+    bool
+        is_wrapped; /* `host` is the caller's read-only memory: GPU backends upload it in alloc and clear `host` */
     void (*done)(void *user);
     void *user;
     /* Where it was allocated, so that a backend can give the k-th allocation of a scope the buffer it had the time
      * before: scope depth (0 = outside: weights, caches; memory of its own), which of two alternating arenas, and k. */
     int scope_depth, arena;
     uint32_t slot;
-    weft_status poison; /* a failed write or call left it unusable */
+    weft_status poison;   /* a failed write or call left it unusable ... */
+    char *poison_message; /* ... and why */
 } weft_storage;
 
 struct weft_tensor {
@@ -65,7 +67,7 @@ const char *op_name(weft_op op);
 /* Helpers on descriptions. */
 int64_t tensor_elements(const weft_tensor *t);
 uint64_t tensor_row_bytes(weft_dtype dtype, int64_t elements); /* elements must be whole blocks */
-bool tensor_is_dense(const weft_tensor *t);                    /* contiguous; sizes of 1 have any stride */
+bool tensor_is_dense(const weft_tensor *t); /* contiguous; sizes of 1 have any stride */
 
 /* A view's dimensions merged where the strides allow, for up to n tensors of one (broadcast) shape at once: the
  * fewest dimensions that still describe all of them. Size-1 dimensions vanish; rank 0 becomes one of size 1.
