@@ -1,0 +1,30 @@
+/* IQ1_M: 16 sub-blocks of 16 with a 3-bit scale; points as in IQ1_S, a shift's sign for each eight (qh: three bits of the
+ * point and that sign); the f16 scale is spread over the top four bits of the four words of scales.
+ * SPDX-License-Identifier: MIT */
+#include "format/format.h"
+
+#include "format/blocks.h"
+#include "format/codebooks.h"
+#include "format/half.h"
+
+static uint16_t spread_scale(const block_iq1_m *b) {
+    return (uint16_t)(b->scales[0] >> 12 | (b->scales[1] >> 12) << 4 | (b->scales[2] >> 12) << 8 |
+                      (b->scales[3] >> 12) << 12);
+}
+
+static void decode(const void *blocks, float *out, int64_t n) {
+    const block_iq1_m *b = blocks;
+    for (int64_t i = 0; i < n / 256; i++, b++, out += 256) {
+        float d = f16_to_f32(spread_scale(b));
+        for (int k = 0; k < 32; k++) {
+            int h = b->qh[k / 2] >> (k % 2 * 4), s = k / 2;
+            float dl = d * (float)(2 * (b->scales[s / 4] >> (s % 4 * 3) & 7) + 1);
+            float shift = h & 8 ? -0.125F : 0.125F;
+            uint64_t point = codebook_iq1[b->qs[k] | (h & 7) << 8];
+            for (int j = 0; j < 8; j++)
+                out[8 * k + j] = dl * ((float)codebook_at(point, j) + shift);
+        }
+    }
+}
+
+const format_ops format_IQ1_M = {WEFT_IQ1_M, decode, NULL};

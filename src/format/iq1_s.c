@@ -1,0 +1,24 @@
+/* IQ1_S: eight sub-blocks of 32: 11-bit points of eight values -1, 0, 1 (three bits each in qh[s]), then a 3-bit scale and
+ * the sign of a shift by 1/8: x = d * (2 * scale + 1) * (value + shift).
+ * SPDX-License-Identifier: MIT */
+#include "format/format.h"
+
+#include "format/blocks.h"
+#include "format/codebooks.h"
+#include "format/half.h"
+
+static void decode(const void *blocks, float *out, int64_t n) {
+    const block_iq1_s *b = blocks;
+    for (int64_t i = 0; i < n / 256; i++, b++, out += 256) {
+        float d = f16_to_f32(b->d);
+        for (int k = 0; k < 32; k++) {
+            uint16_t h = b->qh[k / 4];
+            float dl = d * (float)(2 * (h >> 12 & 7) + 1), shift = h & 0x8000 ? -0.125F : 0.125F;
+            uint64_t point = codebook_iq1[b->qs[k] | (h >> (k % 4 * 3) & 7) << 8];
+            for (int j = 0; j < 8; j++)
+                out[8 * k + j] = dl * ((float)codebook_at(point, j) + shift);
+        }
+    }
+}
+
+const format_ops format_IQ1_S = {WEFT_IQ1_S, decode, NULL};

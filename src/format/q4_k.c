@@ -1,0 +1,23 @@
+/* Q4_K: eight sub-blocks of 32 with 6-bit scale and minimum, x = d * scale * q - dmin * min. Byte j of each 32 holds
+ * element j of two consecutive runs of 32, low half first.
+ * SPDX-License-Identifier: MIT */
+#include "format/format.h"
+
+#include "format/blocks.h"
+#include "format/half.h"
+#include "format/kquant.h"
+
+static void decode(const void *blocks, float *out, int64_t n) {
+    const block_q4_k *b = blocks;
+    for (int64_t i = 0; i < n / 256; i++, b++, out += 256) {
+        float d = f16_to_f32(b->d), dmin = f16_to_f32(b->dmin);
+        for (int s = 0; s < 8; s++) {
+            kquant_pair p = kquant_pair_at(b->scales, s);
+            float scale = d * (float)p.scale, min = dmin * (float)p.min;
+            for (int j = 0; j < 32; j++)
+                out[32 * s + j] = scale * (float)fours_at(b->qs, 32 * s + j) - min;
+        }
+    }
+}
+
+const format_ops format_Q4_K = {WEFT_Q4_K, decode, NULL};

@@ -1,0 +1,22 @@
+/* Q6_K: 16 sub-blocks of 16 with an 8-bit scale, x = d * scale * (q - 32). In each half of 128, byte j of ql's 64 holds
+ * the low four bits of elements j and j + 64, byte j of qh's 32 the high two of j, j + 32, j + 64 and j + 96.
+ * SPDX-License-Identifier: MIT */
+#include "format/format.h"
+
+#include "format/blocks.h"
+#include "format/half.h"
+
+static void decode(const void *blocks, float *out, int64_t n) {
+    const block_q6_k *b = blocks;
+    for (int64_t i = 0; i < n / 256; i++, b++, out += 256) {
+        float d = f16_to_f32(b->d);
+        for (int j = 0; j < 256; j++) {
+            int half = j / 128, k = j % 128;
+            int low = b->ql[64 * half + k % 64] >> (k / 64 * 4) & 15;
+            int high = b->qh[32 * half + k % 32] >> (k / 32 * 2) & 3;
+            out[j] = d * (float)b->scales[j / 16] * (float)((low | high << 4) - 32);
+        }
+    }
+}
+
+const format_ops format_Q6_K = {WEFT_Q6_K, decode, NULL};
