@@ -20,7 +20,10 @@
 /* Fails the calling function with `status` and a message unless `cond` holds. */
 #define REQUIRE(cond, status, ...)                                                                 \
     do {                                                                                           \
-        if (!(cond)) return error_set(status, __VA_ARGS__);                                        \
+        if (!(cond)) {                                                                             \
+            error_set(status, __VA_ARGS__);                                                        \
+            return status; /* named again, so that static analysis sees that it is no WEFT_OK */   \
+        }                                                                                          \
     } while (0)
 
 /* Sets this thread's message (printf format, cut at 511 bytes, always valid UTF-8) and returns

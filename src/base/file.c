@@ -1,5 +1,5 @@
-/* POSIX for now: another system gets another file behind the same header. SPDX-License-Identifier:
- * MIT */
+/* POSIX for now: another system gets another file behind the same header.
+ * SPDX-License-Identifier: MIT */
 #include "base/file.h"
 
 #include <errno.h>

@@ -68,7 +68,7 @@ static shown show(gguf_string s) {
         char c = s.data[i];
         out.text[i] = c >= ' ' && c <= '~' ? c : '?';
     }
-    strcpy(out.text + i, s.n > n ? "..." : "");
+    memcpy(out.text + i, s.n > n ? "..." : "\0\0\0", 4);
     return out;
 }
 
@@ -328,7 +328,7 @@ static weft_status parse_tensors(gguf_file *f, reader *r, uint64_t n_tensors) {
         if (status != WEFT_OK)
             error_prefix(status, "tensor record %" PRIu64 " of %" PRIu64, i + 1, n_tensors);
     }
-    if (status == WEFT_OK) status = place_tensors(f, r, offsets, alignment);
+    if (status == WEFT_OK && offsets) status = place_tensors(f, r, offsets, alignment);
     if (status == WEFT_OK) status = check_overlaps(f);
     mem_free(offsets);
     return status;
