@@ -96,7 +96,7 @@ static void check_golden_line(char *line) {
     static float out[8192], first[256];
     char *name = strtok(line, " "), *hex = strtok(NULL, " "), *crcs = strtok(NULL, " "),
          *values = strtok(NULL, " \n");
-    weft_dtype dtype;
+    weft_dtype dtype = WEFT_F32;
     assert_true(values && dtype_parse(name, &dtype));
     const dtype_info *info = dtype_find(dtype);
     const format_ops *format = format_find(dtype);
