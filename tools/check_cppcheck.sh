@@ -12,5 +12,5 @@ fi
 cppcheck --quiet --std=c11 --language=c --enable=warning,performance,portability --inline-suppr -j "$(nproc)" \
     --suppress=missingIncludeSystem --suppress=unknownMacro --suppress=arrayIndexOutOfBoundsCond \
     --error-exitcode=1 -I include -I src \
-    -D__GNUC__=12 $(files 'src/*.c' 'cli/*.c') || problem "cppcheck has found something (above)"
+    -D__GNUC__=12 $(files 'src/*.c' 'cli/*.c' 'tools/*.c') || problem "cppcheck has found something (above)"
 finish "A finding that is wrong gets // cppcheck-suppress and the reason."
