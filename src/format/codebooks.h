@@ -1,5 +1,5 @@
-/* The lattice points of the IQ formats: magnitudes (IQ2, IQ3) or signed -1, 0, 1 (IQ1), one byte an element, and the
- * levels of IQ4. Facts of the file format; tools/gen_codebooks.py says where from.
+/* The lattice points of the IQ formats: magnitudes (IQ2, IQ3) or signed -1, 0, 1 (IQ1), one byte an
+ * element, and the levels of IQ4. Facts of the file format; tools/gen_codebooks.py says where from.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_FORMAT_CODEBOOKS_H
 #define WEFT_FORMAT_CODEBOOKS_H

@@ -1,6 +1,6 @@
-/* Weight formats: one row per dtype, one file per quantised format (NAME.c defines format_NAME). Decoding gives the
- * bits that the `gguf` Python package gives; docs/formats.md says how that and the encoders are checked.
- * SPDX-License-Identifier: MIT */
+/* Weight formats: one row per dtype, one file per quantised format (NAME.c defines format_NAME).
+ * Decoding gives the bits that the `gguf` Python package gives; docs/formats.md says how that and
+ * the encoders are checked. SPDX-License-Identifier: MIT */
 #ifndef WEFT_FORMAT_FORMAT_H
 #define WEFT_FORMAT_FORMAT_H
 

@@ -1,5 +1,6 @@
-/* FP4 E2M1, the element of MXFP4 and NVFP4: a sign and 0 0.5 1 1.5 2 3 4 6 (OCP Microscaling specification 1.0). The
- * levels are doubled, to be integers; scales are halved to match. SPDX-License-Identifier: MIT */
+/* FP4 E2M1, the element of MXFP4 and NVFP4: a sign and 0 0.5 1 1.5 2 3 4 6 (OCP Microscaling
+ * specification 1.0). The levels are doubled, to be integers; scales are halved to match.
+ * SPDX-License-Identifier: MIT */
 #ifndef WEFT_FORMAT_FP4_H
 #define WEFT_FORMAT_FP4_H
 
@@ -16,7 +17,8 @@ static inline int fp4_nearest(float x) {
     return x < 0 && k ? k + 8 : k;
 }
 
-/* 2 n elements to n bytes (element j low, j + n high) under a half-scale; adds the weighted squared error. */
+/* 2 n elements to n bytes (element j low, j + n high) under a half-scale; adds the weighted squared
+ * error. */
 static inline void fp4_encode(const float *x, const float *w, int n, float half, uint8_t *qs,
                               float *error) {
     float inverse = half > 0 ? 1.0F / half : 0;

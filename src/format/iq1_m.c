@@ -1,6 +1,6 @@
-/* IQ1_M: 16 sub-blocks of 16 with a 3-bit scale; points as in IQ1_S, a shift's sign for each eight (qh: three bits of the
- * point and that sign); the f16 scale is spread over the top four bits of the four words of scales.
- * SPDX-License-Identifier: MIT */
+/* IQ1_M: 16 sub-blocks of 16 with a 3-bit scale; points as in IQ1_S, a shift's sign for each eight
+ * (qh: three bits of the point and that sign); the f16 scale is spread over the top four bits of
+ * the four words of scales. SPDX-License-Identifier: MIT */
 #include "format/format.h"
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* IQ1_S: eight sub-blocks of 32: 11-bit points of eight values -1, 0, 1 (three bits each in qh[s]), then a 3-bit scale and
- * the sign of a shift by 1/8: x = d * (2 * scale + 1) * (value + shift).
+/* IQ1_S: eight sub-blocks of 32: 11-bit points of eight values -1, 0, 1 (three bits each in qh[s]),
+ * then a 3-bit scale and the sign of a shift by 1/8: x = d * (2 * scale + 1) * (value + shift).
  * SPDX-License-Identifier: MIT */
 #include "format/format.h"
 

@@ -1,5 +1,5 @@
-/* IQ2_S: 16 sub-blocks of 16 with a 4-bit scale, 10-bit points of eight magnitudes (two bits in qh), a sign bit for each
- * element: x = d * (0.5 + scale) / 4 * magnitude * sign.
+/* IQ2_S: 16 sub-blocks of 16 with a 4-bit scale, 10-bit points of eight magnitudes (two bits in
+ * qh), a sign bit for each element: x = d * (0.5 + scale) / 4 * magnitude * sign.
  * SPDX-License-Identifier: MIT */
 #include "format/format.h"
 

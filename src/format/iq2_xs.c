@@ -1,6 +1,5 @@
-/* IQ2_XS: 16 sub-blocks of 16, each two u16 of a 9-bit point and a 7-bit sign set, and a 4-bit scale:
- * x = d * (0.5 + scale) / 4 * magnitude * sign.
- * SPDX-License-Identifier: MIT */
+/* IQ2_XS: 16 sub-blocks of 16, each two u16 of a 9-bit point and a 7-bit sign set, and a 4-bit
+ * scale: x = d * (0.5 + scale) / 4 * magnitude * sign. SPDX-License-Identifier: MIT */
 #include "format/format.h"
 
 #include <stddef.h>

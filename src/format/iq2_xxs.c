@@ -1,5 +1,5 @@
-/* IQ2_XXS: eight sub-blocks of 32, each two u32: four 8-bit points of eight magnitudes, then four 7-bit sign sets and a
- * 4-bit scale: x = d * (0.5 + scale) / 4 * magnitude * sign.
+/* IQ2_XXS: eight sub-blocks of 32, each two u32: four 8-bit points of eight magnitudes, then four
+ * 7-bit sign sets and a 4-bit scale: x = d * (0.5 + scale) / 4 * magnitude * sign.
  * SPDX-License-Identifier: MIT */
 #include "format/format.h"
 

@@ -1,5 +1,5 @@
-/* IQ3_S: eight sub-blocks of 32 with a 4-bit scale, 9-bit points of four magnitudes (one bit in qh), a sign bit for each
- * element: x = d * (1 + 2 * scale) * magnitude * sign.
+/* IQ3_S: eight sub-blocks of 32 with a 4-bit scale, 9-bit points of four magnitudes (one bit in
+ * qh), a sign bit for each element: x = d * (1 + 2 * scale) * magnitude * sign.
  * SPDX-License-Identifier: MIT */
 #include "format/format.h"
 

@@ -1,5 +1,5 @@
-/* IQ3_XXS: eight sub-blocks of 32: eight 8-bit points of four magnitudes, then (in a u32) four 7-bit sign sets and a
- * 4-bit scale: x = d * (0.5 + scale) / 2 * magnitude * sign.
+/* IQ3_XXS: eight sub-blocks of 32: eight 8-bit points of four magnitudes, then (in a u32) four
+ * 7-bit sign sets and a 4-bit scale: x = d * (0.5 + scale) / 2 * magnitude * sign.
  * SPDX-License-Identifier: MIT */
 #include "format/format.h"
 

@@ -1,5 +1,5 @@
-/* IQ4_XS: IQ4_NL's levels in eight sub-blocks of 32 with a signed 6-bit scale each, x = d * (scale - 32) * level[q].
- * SPDX-License-Identifier: MIT */
+/* IQ4_XS: IQ4_NL's levels in eight sub-blocks of 32 with a signed 6-bit scale each, x = d * (scale
+ * - 32) * level[q]. SPDX-License-Identifier: MIT */
 #include "format/format.h"
 
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* MXFP4: 32 elements of FP4 under a power-of-two scale (E8M0), as the OCP
- * Microscaling specification 1.0 has it. A scale byte of 255 (NaN there) is 2^128 here, the neighbours' rule.
- * SPDX-License-Identifier: MIT */
+ * Microscaling specification 1.0 has it. A scale byte of 255 (NaN there) is 2^128 here, the
+ * neighbours' rule. SPDX-License-Identifier: MIT */
 #include "format/format.h"
 
 #include <math.h>
@@ -27,8 +27,8 @@ static void decode(const void *blocks, float *out, int64_t n) {
     }
 }
 
-/* The specification's exponent puts the peak at 4 to 8 times the scale, where only 6 is left of it; one more may fit
- * better, so both are tried. */
+/* The specification's exponent puts the peak at 4 to 8 times the scale, where only 6 is left of it;
+ * one more may fit better, so both are tried. */
 static void encode(const float *in, void *blocks, int64_t n, const float *importance) {
     block_mxfp4 *b = blocks;
     float w[32];

@@ -1,5 +1,5 @@
-/* NVFP4: 64 elements of FP4 in four runs of 16, each under an unsigned E4M3 scale (bias 7; 0x7F, a NaN there, is 0).
- * SPDX-License-Identifier: MIT */
+/* NVFP4: 64 elements of FP4 in four runs of 16, each under an unsigned E4M3 scale (bias 7; 0x7F, a
+ * NaN there, is 0). SPDX-License-Identifier: MIT */
 #include "format/format.h"
 
 #include <math.h>
@@ -31,7 +31,8 @@ static void decode(const void *blocks, float *out, int64_t n) {
     }
 }
 
-/* One run of 16: the scales around the one that takes the peak to 6, from a third below to one step above. */
+/* One run of 16: the scales around the one that takes the peak to 6, from a third below to one step
+ * above. */
 static void encode_run(const float x[16], const float w[16], uint8_t *d, uint8_t qs[8]) {
     float peak = search_peak(x, 16), best = INFINITY;
     int top = 1;

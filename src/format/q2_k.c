@@ -1,5 +1,5 @@
-/* Q2_K: 16 sub-blocks of 16 with 4-bit scale and minimum, x = d * scale * q - dmin * min. Byte j of each 32 holds
- * element j of four consecutive runs of 32, lowest bits first.
+/* Q2_K: 16 sub-blocks of 16 with 4-bit scale and minimum, x = d * scale * q - dmin * min. Byte j of
+ * each 32 holds element j of four consecutive runs of 32, lowest bits first.
  * SPDX-License-Identifier: MIT */
 #include "format/format.h"
 

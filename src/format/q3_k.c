@@ -1,6 +1,6 @@
-/* Q3_K: 16 sub-blocks of 16 with a signed 6-bit scale, x = d * (scale - 32) * q, q from -4 to 3: two bits as in Q2_K,
- * the third (bit k of hmask[j] for element 32 k + j) says that nothing is taken off.
- * SPDX-License-Identifier: MIT */
+/* Q3_K: 16 sub-blocks of 16 with a signed 6-bit scale, x = d * (scale - 32) * q, q from -4 to 3:
+ * two bits as in Q2_K, the third (bit k of hmask[j] for element 32 k + j) says that nothing is
+ * taken off. SPDX-License-Identifier: MIT */
 #include "format/format.h"
 
 #include <stddef.h>

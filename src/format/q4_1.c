@@ -17,7 +17,8 @@ static void decode(const void *blocks, float *out, int64_t n) {
     }
 }
 
-/* The plain rule that files in circulation follow: the smallest element becomes 0 and the largest 15. */
+/* The plain rule that files in circulation follow: the smallest element becomes 0 and the
+ * largest 15. */
 static search_line plain(const float x[32], float q[32]) {
     float lowest = x[0], highest = x[0];
     for (int j = 1; j < 32; j++) {

@@ -1,5 +1,5 @@
-/* Q4_K: eight sub-blocks of 32 with 6-bit scale and minimum, x = d * scale * q - dmin * min. Byte j of each 32 holds
- * element j of two consecutive runs of 32, low half first.
+/* Q4_K: eight sub-blocks of 32 with 6-bit scale and minimum, x = d * scale * q - dmin * min. Byte j
+ * of each 32 holds element j of two consecutive runs of 32, low half first.
  * SPDX-License-Identifier: MIT */
 #include "format/format.h"
 

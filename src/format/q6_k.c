@@ -1,6 +1,6 @@
-/* Q6_K: 16 sub-blocks of 16 with an 8-bit scale, x = d * scale * (q - 32). In each half of 128, byte j of ql's 64 holds
- * the low four bits of elements j and j + 64, byte j of qh's 32 the high two of j, j + 32, j + 64 and j + 96.
- * SPDX-License-Identifier: MIT */
+/* Q6_K: 16 sub-blocks of 16 with an 8-bit scale, x = d * scale * (q - 32). In each half of 128,
+ * byte j of ql's 64 holds the low four bits of elements j and j + 64, byte j of qh's 32 the high
+ * two of j, j + 32, j + 64 and j + 96. SPDX-License-Identifier: MIT */
 #include "format/format.h"
 
 #include <stddef.h>

@@ -14,7 +14,8 @@ static void decode(const void *blocks, float *out, int64_t n) {
     }
 }
 
-/* One right answer: the largest magnitude becomes 127, halves round away from zero. Importance changes nothing. */
+/* One right answer: the largest magnitude becomes 127, halves round away from zero. Importance
+ * changes nothing. */
 static void encode(const float *in, void *blocks, int64_t n, const float *importance) {
     (void)importance;
     block_q8_0 *b = blocks;

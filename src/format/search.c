@@ -1,7 +1,7 @@
-/* One sub-block's scale, or scale and offset: see search.h. Candidates put the largest element near the end of the
- * levels, a little beyond and a little before it, which is where the optimum lies for bell-shaped data; two rounds of
- * refinement then settle the rest.
- * SPDX-License-Identifier: MIT */
+/* One sub-block's scale, or scale and offset: see search.h. Candidates put the largest element near
+ * the end of the levels, a little beyond and a little before it, which is where the optimum lies
+ * for bell-shaped data; two rounds of refinement then settle the rest. SPDX-License-Identifier: MIT
+ */
 #include "format/search.h"
 
 #include <math.h>
@@ -33,8 +33,8 @@ void search_weights(const float *importance, int n, float *w) {
     for (int i = 0; i < n; i++) w[i] = importance ? importance[i] : 1.0F;
 }
 
-/* Climbs the table: each threshold passed (the middle between two levels) adds the step to the next level. All
- * elements together, so that the loop over them vectorises. n <= MAX_SUB. */
+/* Climbs the table: each threshold passed (the middle between two levels) adds the step to the next
+ * level. All elements together, so that the loop over them vectorises. n <= MAX_SUB. */
 static void snap_to_table(const int8_t *table, const float *x, int n, float inverse, float *q) {
     float v[MAX_SUB];
     for (int i = 0; i < n; i++) {
@@ -72,7 +72,8 @@ float search_error(const float *x, const float *w, int n, const float *q, float 
     return sum;
 }
 
-/* ---- x ~ a q ---------------------------------------------------------------------------------------------- */
+/* ---- x ~ a q
+ * ---------------------------------------------------------------------------------------------- */
 
 typedef struct best_scale {
     float gain, scale; /* gain = how far below sum w x^2 the error is */
@@ -107,7 +108,8 @@ float search_scale(search_levels l, const float *x, const float *w, int n, float
     return best.scale;
 }
 
-/* ---- x ~ a q + c ------------------------------------------------------------------------------------------ */
+/* ---- x ~ a q + c
+ * ------------------------------------------------------------------------------------------ */
 
 static void snap_line(float hi, const float *x, int n, search_line line, float *q) {
     float inverse = line.scale != 0 ? 1.0F / line.scale : 0;

@@ -1,6 +1,6 @@
-/* See search_lattice.h. As in search_super.c: the sub-blocks' own best scales first, then integers under one d, chosen
- * by their real error, then d fitted to them and once more. For a given scale every point is the exact nearest one.
- * SPDX-License-Identifier: MIT */
+/* See search_lattice.h. As in search_super.c: the sub-blocks' own best scales first, then integers
+ * under one d, chosen by their real error, then d fitted to them and once more. For a given scale
+ * every point is the exact nearest one. SPDX-License-Identifier: MIT */
 #include "format/search_lattice.h"
 
 #include <math.h>
@@ -95,10 +95,12 @@ static float own_scale(const search_lattice *s, const float *x, const float *w) 
     return best;
 }
 
-/* ---- signs ------------------------------------------------------------------------------------------------ */
+/* ---- signs
+ * ------------------------------------------------------------------------------------------------
+ */
 
-/* Takes the signs off each eight. Where their number must be even and is not, the one whose loss costs least is turned
- * (its cost grows with w |x|). */
+/* Takes the signs off each eight. Where their number must be even and is not, the one whose loss
+ * costs least is turned (its cost grows with w |x|). */
 static void take_signs(search_signs kind, const float *x, const float *w, float *magnitude,
                        uint8_t *signs) {
     memcpy(magnitude, x, SUPER * sizeof *x);
@@ -117,7 +119,8 @@ static void take_signs(search_signs kind, const float *x, const float *w, float 
     }
 }
 
-/* ---- the super-block -------------------------------------------------------------------------------------- */
+/* ---- the super-block
+ * -------------------------------------------------------------------------------------- */
 
 /* The best integer scale near the sub-block's own. */
 static fit pick_scale(const search_lattice *s, const float *x, const float *w, float u, float own,

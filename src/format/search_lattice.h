@@ -1,6 +1,6 @@
-/* The search of the IQ formats: 256 elements in sub-blocks, x ~ d * unit * (2 scale + 1) * v, where each 4 or 8
- * elements' v are a codebook point with signs, or (IQ1) a signed point plus a shift by 1/8 up or down.
- * SPDX-License-Identifier: MIT */
+/* The search of the IQ formats: 256 elements in sub-blocks, x ~ d * unit * (2 scale + 1) * v, where
+ * each 4 or 8 elements' v are a codebook point with signs, or (IQ1) a signed point plus a shift by
+ * 1/8 up or down. SPDX-License-Identifier: MIT */
 #ifndef WEFT_FORMAT_SEARCH_LATTICE_H
 #define WEFT_FORMAT_SEARCH_LATTICE_H
 
@@ -20,7 +20,8 @@ typedef struct search_lattice {
     search_signs signs;
     int sub, top; /* elements of a sub-block, largest scale */
     float unit;   /* a power of two */
-    /* The sub-block's peak is tried at these multiples of the largest value, in n_tries equal steps. */
+    /* The sub-block's peak is tried at these multiples of the largest value, in n_tries equal
+     * steps. */
     float first, last;
     int n_tries;
 } search_lattice;

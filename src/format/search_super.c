@@ -1,6 +1,6 @@
-/* Super-blocks: the sub-blocks' own best scales are rounded to multiples of one f16, and since that moves them, each
- * integer scale is chosen again among its neighbours by the error it really gives; then the f16 is fitted to the
- * chosen integers, and once more. The best round is kept.
+/* Super-blocks: the sub-blocks' own best scales are rounded to multiples of one f16, and since that
+ * moves them, each integer scale is chosen again among its neighbours by the error it really gives;
+ * then the f16 is fitted to the chosen integers, and once more. The best round is kept.
  * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
@@ -10,7 +10,8 @@
 
 enum { SUPER = 256, MAX_SUBS = 16, ROUNDS = 3 };
 
-/* ---- x ~ d * scale_j * q ---------------------------------------------------------------------------------- */
+/* ---- x ~ d * scale_j * q
+ * ---------------------------------------------------------------------------------- */
 
 typedef struct super_scale {
     float error;
@@ -75,7 +76,8 @@ uint16_t search_super_scale(search_levels l, int scale_lo, int scale_hi, int n_s
     return best.d;
 }
 
-/* ---- x ~ d * scale_j * q - dmin * min_j ------------------------------------------------------------------- */
+/* ---- x ~ d * scale_j * q - dmin * min_j
+ * ------------------------------------------------------------------- */
 
 typedef struct super_affine {
     float error;

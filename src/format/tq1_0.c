@@ -1,7 +1,7 @@
-/* TQ1_0: 256 elements of -1, 0, 1 under one scale, five to a byte. A byte is the ceiling of v * 256 / 243 for the number
- * v of five digits in base 3, so that digit k is the top of (byte * 3^k mod 256) * 3. Bytes 0..31 hold digit k of
- * elements 32 k + j, bytes 32..47 then those of 160 + 16 k + j, and qh four digits of 240 + 4 k + j.
- * SPDX-License-Identifier: MIT */
+/* TQ1_0: 256 elements of -1, 0, 1 under one scale, five to a byte. A byte is the ceiling of v * 256
+ * / 243 for the number v of five digits in base 3, so that digit k is the top of (byte * 3^k mod
+ * 256) * 3. Bytes 0..31 hold digit k of elements 32 k + j, bytes 32..47 then those of 160 + 16 k +
+ * j, and qh four digits of 240 + 4 k + j. SPDX-License-Identifier: MIT */
 #include "format/format.h"
 
 #include "format/blocks.h"

@@ -1,5 +1,5 @@
-/* TQ2_0: 256 elements of -1, 0, 1 (and 2, which no encoder makes) under one scale, two bits each: laid out as Q2_K's.
- * SPDX-License-Identifier: MIT */
+/* TQ2_0: 256 elements of -1, 0, 1 (and 2, which no encoder makes) under one scale, two bits each:
+ * laid out as Q2_K's. SPDX-License-Identifier: MIT */
 #include "format/format.h"
 
 #include "format/blocks.h"

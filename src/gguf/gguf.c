@@ -1,9 +1,10 @@
-/* GGUF, parsed in one pass over the map. A reader knows how many bytes are left, and every length in the file is
- * compared with that before it is used, so that a lying field costs neither memory nor a wild pointer. Arrays grow
- * with what was really read; keys and tensors are also capped, far above any real file. A string array is walked once
- * and every INDEX_STEP-th position kept: constant-time access for 1/32 of the array's size at most.
- * Not here: writing (gguf_write.c), arrays of arrays (no writer makes them; refused), big-endian files.
- * SPDX-License-Identifier: MIT */
+/* GGUF, parsed in one pass over the map. A reader knows how many bytes are left, and every length
+ * in the file is compared with that before it is used, so that a lying field costs neither memory
+ * nor a wild pointer. Arrays grow with what was really read; keys and tensors are also capped, far
+ * above any real file. A string array is walked once and every INDEX_STEP-th position kept:
+ * constant-time access for 1/32 of the array's size at most. Not here: writing (gguf_write.c),
+ * arrays of arrays (no writer makes them; refused), big-endian files. SPDX-License-Identifier: MIT
+ */
 #include "gguf/gguf.h"
 
 #include <inttypes.h>
@@ -102,9 +103,11 @@ static weft_status take_type(reader *r, gguf_type *out, const char *field) {
     return WEFT_OK;
 }
 
-/* ---- metadata ----------------------------------------------------------------------------------------- */
+/* ---- metadata
+ * ----------------------------------------------------------------------------------------- */
 
-/* Walks the strings once to check them, then once more to fill the index, whose size is known to be real by then. */
+/* Walks the strings once to check them, then once more to fill the index, whose size is known to be
+ * real by then. */
 static weft_status take_string_array(reader *r, gguf_value *v, uint64_t **index) {
     REQUIRE(v->n <= left(r) / 8, WEFT_FORMAT,
             "the array claims %" PRIu64 " strings, but the file has %zu bytes left", v->n, left(r));
@@ -189,10 +192,11 @@ static weft_status find_alignment(const gguf_file *f, uint64_t *alignment) {
     return WEFT_OK;
 }
 
-/* ---- tensors ------------------------------------------------------------------------------------------ */
+/* ---- tensors
+ * ------------------------------------------------------------------------------------------ */
 
-/* Dimensions come innermost first and leave outermost first. The product is taken over the dimensions that are not 0,
- * so that an empty tensor's strides fit too. */
+/* Dimensions come innermost first and leave outermost first. The product is taken over the
+ * dimensions that are not 0, so that an empty tensor's strides fit too. */
 static weft_status take_shape(reader *r, gguf_tensor *t) {
     uint32_t rank = 0;
     TRY(take(r, &rank, sizeof rank, "number of dimensions"));
@@ -296,7 +300,8 @@ static weft_status check_overlaps(const gguf_file *f) {
     return status;
 }
 
-/* ---- the file ----------------------------------------------------------------------------------------- */
+/* ---- the file
+ * ----------------------------------------------------------------------------------------- */
 
 static weft_status take_header(gguf_file *f, reader *r, uint64_t *n_tensors, uint64_t *n_values) {
     char magic[4] = {0};
@@ -407,7 +412,8 @@ const gguf_tensor *gguf_find_tensor(const gguf_file *f, const char *name) {
     return map_get(&f->names, name, strlen(name), &i) ? &f->tensors[i] : NULL;
 }
 
-/* ---- typed get ---------------------------------------------------------------------------------------- */
+/* ---- typed get
+ * ---------------------------------------------------------------------------------------- */
 
 static bool is_integer(gguf_type type) {
     return type != GGUF_F32 && type != GGUF_F64 && type != GGUF_BOOL && type != GGUF_STRING &&

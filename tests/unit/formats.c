@@ -1,5 +1,5 @@
-/* Weight formats: halves against their definition, decoders against golden blocks from another implementation
- * (tests/golden/formats.py), encoders against bounds on their error.
+/* Weight formats: halves against their definition, decoders against golden blocks from another
+ * implementation (tests/golden/formats.py), encoders against bounds on their error.
  * SPDX-License-Identifier: MIT */
 #include "format/format.h"
 
@@ -9,7 +9,9 @@
 #include "harness.h"
 #include "tensor/dtype.h"
 
-/* ---- halves ----------------------------------------------------------------------------------------------- */
+/* ---- halves
+ * -----------------------------------------------------------------------------------------------
+ */
 
 static double exact_f16(int h) { /* the definition */
     int e = h >> 10 & 31, m = h & 1023;
@@ -72,7 +74,8 @@ static void reported_conversions_are_right(void **state) {
         assert_true(f16_to_f32(f32_to_f16(cases[i][0])) == cases[i][1]);
 }
 
-/* ---- decoding --------------------------------------------------------------------------------------------- */
+/* ---- decoding
+ * --------------------------------------------------------------------------------------------- */
 
 static uint32_t crc32(const void *data, size_t n) {
     uint32_t crc = ~0U;
@@ -90,7 +93,8 @@ static size_t from_hex(const char *text, uint8_t *out, size_t cap) {
     return n;
 }
 
-/* One line of the golden file: name, blocks, CRC-32 of each block's values, the first block's values. */
+/* One line of the golden file: name, blocks, CRC-32 of each block's values, the first block's
+ * values. */
 static void check_golden_line(char *line) {
     static uint8_t blocks[8192];
     static float out[8192], first[256];
@@ -135,7 +139,8 @@ static void decoders_give_the_golden_bits(void **state) {
     assert_int_equal(n_lines, n_quantized);
 }
 
-/* ---- encoding --------------------------------------------------------------------------------------------- */
+/* ---- encoding
+ * --------------------------------------------------------------------------------------------- */
 
 static void check_encoded_line(char *line) {
     static uint8_t expected[1024], got[1024];
@@ -166,8 +171,8 @@ static void one_right_answer_is_given(void **state) {
     assert_int_equal(n_lines, 9);
 }
 
-/* Root of the mean squared error on normal numbers: `ours` as measured, `peer` that of llama.cpp's quantiser on the same
- * numbers (tools/check_encoders.py). */
+/* Root of the mean squared error on normal numbers: `ours` as measured, `peer` that of llama.cpp's
+ * quantiser on the same numbers (tools/check_encoders.py). */
 static const struct {
     weft_dtype dtype;
     double ours, peer;
@@ -244,7 +249,8 @@ static void importance_counts(void **state) {
     }
 }
 
-/* Inputs that break searches: all zero, all equal, tiny, huge, one outlier, not finite, no importance at all. */
+/* Inputs that break searches: all zero, all equal, tiny, huge, one outlier, not finite, no
+ * importance at all. */
 static void odd_input_is_survived(void **state) {
     (void)state;
     static float in[512], out[512], zeros[512];
