@@ -492,6 +492,18 @@ gguf_string gguf_string_at(const gguf_file *f, const gguf_value *v, uint64_t i) 
     return (gguf_string){(const char *)p + sizeof n, (size_t)n};
 }
 
+size_t gguf_type_bytes(gguf_type type) { return (unsigned)type < N_TYPES ? types[type].bytes : 0; }
+
+size_t gguf_value_bytes(const gguf_value *v) {
+    if (v->element_type != GGUF_STRING) return types[v->element_type].bytes * (size_t)v->n;
+    const uint8_t *p = v->data;
+    for (uint64_t i = 0, n; i < v->n; i++) {
+        memcpy(&n, p, sizeof n);
+        p += sizeof n + n;
+    }
+    return (size_t)(p - v->data);
+}
+
 static uint64_t raw_at(const gguf_value *v, uint64_t i) {
     uint64_t raw = 0;
     size_t bytes = types[v->element_type].bytes;

@@ -87,4 +87,9 @@ gguf_string gguf_string_at(const gguf_file *f, const gguf_value *v, uint64_t i);
 double gguf_number_at(const gguf_value *v, uint64_t i);
 int64_t gguf_integer_at(const gguf_value *v, uint64_t i); /* integers and bools; 0 for others */
 
+/* Bytes of an element, 0 for strings, arrays and unknown types; of a value as it stands in the
+ * file. */
+size_t gguf_type_bytes(gguf_type type);
+size_t gguf_value_bytes(const gguf_value *v);
+
 #endif
