@@ -30,7 +30,7 @@ weft_status error_set(weft_status status, const char *format, ...)
 weft_status error_set_v(weft_status status, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
 
-#ifdef __clang_analyzer__ /* Static analysis has to be told that error_set returns what it is given. */
+#ifdef __clang_analyzer__ /* static analysis is told that error_set returns what it is given */
 #define error_set(status, ...) (error_set(status, __VA_ARGS__), (status))
 #endif
 

@@ -41,7 +41,7 @@ static void encode_run(const float x[16], const float w[16], uint8_t *d, uint8_t
     while (top < 0x7E && half_of_scale((uint8_t)top) * 12.0F < peak) top++;
     for (int e = top - 5; e <= top + 1; e++) {
         if (e < 0 || e > 0x7E) continue;
-        uint8_t trial[8];
+        uint8_t trial[8] = {0};
         float error = 0;
         fp4_encode(x, w, 8, half_of_scale((uint8_t)e), trial, &error);
         if (!(error < best)) continue;

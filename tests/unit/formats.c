@@ -146,7 +146,7 @@ static void check_encoded_line(char *line) {
     static uint8_t expected[1024], got[1024];
     static float in[256];
     char *name = strtok(line + 7, " "), *values = strtok(NULL, " "), *hex = strtok(NULL, " \n");
-    weft_dtype dtype;
+    weft_dtype dtype = WEFT_F32;
     assert_true(hex && dtype_parse(name, &dtype));
     assert_int_equal(from_hex(values, (uint8_t *)in, sizeof in), sizeof in);
     size_t n = from_hex(hex, expected, sizeof expected);
@@ -174,7 +174,7 @@ static void one_right_answer_is_given(void **state) {
 /* Root of the mean squared error on normal numbers: `ours` as measured, `peer` that of llama.cpp's
  * quantiser on the same numbers (tools/check_encoders.py). */
 static const struct {
-    weft_dtype dtype;
+    weft_dtype dtype = WEFT_F32;
     double ours, peer;
 } errors[] = {
     {WEFT_Q4_0, 0.08602, 0.08602},   {WEFT_Q4_1, 0.07820, 0.07820},
