@@ -55,7 +55,8 @@ typedef struct gguf_tensor {
 
 typedef struct gguf_file gguf_file;
 
-/* Opens and checks a file; on failure NULL-s *out and names the field. `gguf_open_memory` borrows
+/* Opens and checks a file; on failure NULL-s *out and names the field. A part of a split model
+ * (NAME-00002-of-00003.gguf) opens all of its parts as one file. `gguf_open_memory` borrows
  * the bytes. */
 weft_status gguf_open(const char *path, gguf_file **out);
 weft_status gguf_open_memory(const void *data, size_t n, gguf_file **out);

@@ -208,6 +208,102 @@ static void a_failed_write_is_reported(void **state) {
     file_writer_cancel(&w);
 }
 
+/* ---- a model in parts
+ * ------------------------------------------------------------------------------------- */
+
+static const char *part_path(int part, int count) {
+    static char name[128];
+    snprintf(name, sizeof name, "%s/m-%05d-of-%05d.gguf", folder, part, count);
+    return name;
+}
+
+/* Part `no` (from 0) of `count` says so, has one tensor `name` and is written where `where` says.
+ */
+static void write_part(const char *where, uint16_t no, uint16_t count, int32_t total,
+                       const char *name) {
+    gguf_writer *w;
+    assert_ok(gguf_writer_new(0, &w));
+    assert_ok(gguf_writer_set(w, "split.no", GGUF_U16, false, &no, 1));
+    assert_ok(gguf_writer_set(w, "split.count", GGUF_U16, false, &count, 1));
+    assert_ok(gguf_writer_set(w, "split.tensors.count", GGUF_I32, false, &total, 1));
+    if (no == 0) assert_ok(gguf_writer_set_string(w, "general.name", "whole", 5));
+    assert_ok(gguf_writer_tensor(w, text(name), WEFT_F32, 1, (int64_t[]){1}));
+    assert_ok(gguf_writer_begin(w, where));
+    assert_ok(gguf_writer_data(w, &(float){(float)no}, 4));
+    assert_ok(gguf_writer_end(w));
+    gguf_writer_free(w);
+}
+
+static void write_three_parts(void) {
+    const char *names[] = {"x", "y", "z"};
+    for (uint16_t i = 0; i < 3; i++) write_part(part_path(i + 1, 3), i, 3, 3, names[i]);
+}
+
+static void remove_parts(void) {
+    for (int i = 1; i <= 3; i++) unlink(part_path(i, 3));
+}
+
+static void parts_are_read_as_one(void **state) {
+    (void)state;
+    write_three_parts();
+    for (int opened = 1; opened <= 3; opened++) {
+        gguf_file *f;
+        gguf_string name;
+        weft_status status = WEFT_OK;
+        assert_ok(gguf_open(part_path(opened, 3), &f));
+        assert_int_equal(gguf_n_tensors(f), 3);
+        assert_true(*(const float *)gguf_find_tensor(f, "x")->data == 0.0F);
+        assert_true(*(const float *)gguf_find_tensor(f, "z")->data == 2.0F);
+        assert_true(gguf_get_string(f, "general.name", &name, &status) && name.n == 5);
+        gguf_close(f);
+    }
+    remove_parts();
+}
+
+static void bad_parts_are_refused(void **state) {
+    (void)state;
+    gguf_file *f;
+    write_three_parts();
+    unlink(part_path(2, 3));
+    assert_fails(gguf_open(part_path(1, 3), &f), WEFT_IO, "m-00002-of-00003.gguf");
+    assert_null(f);
+    write_part(part_path(2, 3), 1, 2, 3, "y");
+    assert_fails(gguf_open(part_path(3, 3), &f), WEFT_FORMAT, "split.count is 2");
+    write_part(part_path(2, 3), 2, 3, 3, "y");
+    assert_fails(gguf_open(part_path(1, 3), &f), WEFT_FORMAT, "split.no is 2");
+    write_part(part_path(2, 3), 1, 3, 3, "x");
+    assert_fails(gguf_open(part_path(1, 3), &f), WEFT_FORMAT, "tensor 'x' is in two parts");
+    write_part(part_path(2, 3), 1, 3, 3, "y");
+    write_part(part_path(1, 3), 0, 3, 4, "x");
+    assert_fails(gguf_open(part_path(1, 3), &f), WEFT_FORMAT, "split.tensors.count is 4");
+    write_part(path, 0, 3, 3, "x");
+    assert_fails(gguf_open(path, &f), WEFT_FORMAT, "not named like");
+    assert_null(f);
+    char *data;
+    size_t n;
+    assert_ok(file_read(path, 1 << 20, &data, &n));
+    assert_fails(gguf_open_memory(data, n, &f), WEFT_UNSUPPORTED, "one part");
+    mem_free(data);
+    remove_parts();
+}
+
+static void failing_allocations_between_parts(void **state) {
+    (void)state;
+    gguf_file *f;
+    write_three_parts();
+    mem_fail_at(0);
+    assert_ok(gguf_open(part_path(2, 3), &f));
+    uint64_t n = mem_fail_at(0);
+    gguf_close(f);
+    for (uint64_t k = 1; k <= n; k++) {
+        mem_fail_at(k);
+        assert_fails(gguf_open(part_path(2, 3), &f), WEFT_NO_MEMORY, "out of memory");
+        assert_null(f);
+    }
+    mem_fail_at(0);
+    remove_parts();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_is_read_back),
@@ -215,6 +311,9 @@ int main(void) {
         cmocka_unit_test(misuse_is_refused),
         cmocka_unit_test(an_older_file_survives_a_failure),
         cmocka_unit_test(a_failed_write_is_reported),
+        cmocka_unit_test(parts_are_read_as_one),
+        cmocka_unit_test(bad_parts_are_refused),
+        cmocka_unit_test(failing_allocations_between_parts),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
