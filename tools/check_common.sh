@@ -1,5 +1,6 @@
-# What the check_*.sh scripts share: the project's files, and how a problem is reported. Each script is sourced
-# into nothing and usable alone; it prints every problem and exits with 1 when there was one.
+# What the check_*.sh scripts share: the project's files, and how a problem is reported. To be sourced; each check
+# is usable alone, prints every problem and exits with 1 when there was one.
+# shellcheck shell=bash
 # SPDX-License-Identifier: MIT
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

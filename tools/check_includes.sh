@@ -6,7 +6,7 @@
 allowed() { # FOLDER -> what a file there may include in quotes, as patterns
     case $1 in
     src/base) echo 'weft/weft.h weft/*.def' ;;
-    src/format) echo 'base/* tensor/dtype.h' ;;
+    src/format) echo 'base/* tensor/dtype.h weft/weft.h weft/dtypes.def' ;;
     src/tensor) echo 'base/* weft/*' ;;
     src/cpu | src/webgpu) echo 'base/* tensor/* format/* weft/weft.h weft/dtypes.def' ;;
     src/gguf) echo 'base/* tensor/dtype.h' ;;

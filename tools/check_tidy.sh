@@ -17,7 +17,7 @@ show='error:'
 if [ $# -gt 0 ]; then show=.; else
     # Only files that the build compiles: src/webgpu is left out where there is no webgpu.h.
     # shellcheck disable=SC2046  # a list of files
-    set -- $(for file in $(files 'src/*.c' 'cli/*.c'); do
+    set -- $(for file in $(files 'src/*.c' 'cli/*.c' 'tools/*.c'); do
         if grep -F "/$file\"" $build/compile_commands.json > /dev/null; then echo "$file"; fi
     done)
 fi

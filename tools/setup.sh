@@ -44,12 +44,12 @@ build|pc:jansson|libjansson-dev|JSON (optional)
 build|pc:libedit|libedit-dev|line editing in weft chat (optional)
 build|py:pip|python3-pip|fetching the WebGPU libraries and the model
 build|file:/etc/ssl/certs/ca-certificates.crt|ca-certificates|fetching them over TLS
-build|lib:libvulkan.so.1|libvulkan1|the WebGPU libraries reach the GPU through it
-build|lib:libstdc++.so.6|libstdc++6|Dawn is C++
+build|lib:libvulkan.so.1|libvulkan1|the WebGPU libraries reach the GPU through it (optional)
+build|lib:libstdc++.so.6|libstdc++6|Dawn is C++ (optional)
 test|pc:cmocka|libcmocka-dev|the tests
-test|cmd:c++|g++|the test that C++ programs can use the library
-test|file:/usr/share/vulkan/icd.d/lvp_icd.*.json|mesa-vulkan-drivers|a software Vulkan adapter (llvmpipe)
-test|cmd:valgrind|valgrind|make valgrind
+test|cmd:c++|g++|the test that C++ programs can use the library (optional)
+test|file:/usr/share/vulkan/icd.d/lvp_icd.*.json|mesa-vulkan-drivers|a software Vulkan adapter, llvmpipe (optional)
+test|cmd:valgrind|valgrind|make valgrind (optional)
 check|cmd:clang-14|clang-14|the second compiler
 check|file:/usr/lib/llvm-14/lib/clang/14*/lib/linux/libclang_rt.asan-*.a|libclang-rt-14-dev|its sanitizers
 check|file:/usr/lib/llvm-14/lib/libomp.so|libomp-14-dev|its OpenMP
@@ -90,6 +90,12 @@ missing() { # prints "package|what for" of each need of the given groups that is
     done
 }
 
+please_install() { # prints packages' $list; fails unless all of it is optional
+    complain "$1"
+    sed 's/^\([^|]*\)|/    \1: /' <<< "$list" >&2
+    ! grep -v '(optional)$' <<< "$list" > /dev/null
+}
+
 packages() {
     local list names run=()
     list=$(missing "$@")
@@ -99,14 +105,13 @@ packages() {
     fi
     names=$(cut -d'|' -f1 <<< "$list" | sort -u | tr '\n' ' ')
     if ! command -v apt-get > /dev/null || [ ! -e /etc/debian_version ]; then
-        complain "this is not a Debian system; please install what these Debian packages hold:"
-        sed 's/^\([^|]*\)|/    \1: /' <<< "$list" >&2
-        return 1
+        please_install "this is not a Debian system; please install what these Debian packages hold:"
+        return
     fi
     if [ "$(id -u)" != 0 ]; then
         if ! command -v sudo > /dev/null; then
-            complain "these Debian packages are missing, and only root can install them: $names"
-            return 1
+            please_install "these Debian packages are missing, and only root can install them:"
+            return
         fi
         run=(sudo)
     fi

@@ -245,7 +245,8 @@ static type_info type_of(const structure *s, const member *m, const char *type) 
     return t;
 }
 
-static unsigned round_up(unsigned x, unsigned to) { return (x + to - 1) / to * to; }
+/* To the next multiple of `to`, a power of two. */
+static unsigned round_up(unsigned x, unsigned to) { return (x + to - 1) & ~(to - 1); }
 
 /* Computes size and alignment (WGSL specification, 14.4.4 and 14.4.5), and prints the C struct. */
 static void lay_out(structure *s) {
@@ -261,8 +262,8 @@ static void lay_out(structure *s) {
     else if (is_lib) snprintf(s->c_name, sizeof s->c_name, "wgsl_%s", name);
     else snprintf(s->c_name, sizeof s->c_name, "wgsl_%s_%s", f->stem, name);
 
-    type_info types[MAX_MEMBERS];
-    unsigned offsets[MAX_MEMBERS], at = 0, align = 4;
+    type_info types[MAX_MEMBERS] = {0};
+    unsigned offsets[MAX_MEMBERS] = {0}, at = 0, align = 4;
     for (int i = 0; i < s->n_members; i++) { /* first: nested structs print themselves here */
         types[i] = type_of(s, &s->members[i], s->members[i].type);
     }

@@ -20,10 +20,7 @@
 /* Fails the calling function with `status` and a message unless `cond` holds. */
 #define REQUIRE(cond, status, ...)                                                                 \
     do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            error_set(status, __VA_ARGS__);                                                        \
-            return status; /* named again, so that static analysis sees that it is no WEFT_OK */   \
-        }                                                                                          \
+        if (!(cond)) return error_set(status, __VA_ARGS__);                                        \
     } while (0)
 
 /* Sets this thread's message (printf format, cut at 511 bytes, always valid UTF-8) and returns
@@ -32,6 +29,10 @@ weft_status error_set(weft_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 weft_status error_set_v(weft_status status, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
+
+#ifdef __clang_analyzer__ /* static analysis is told that error_set returns what it is given */
+#define error_set(status, ...) (error_set(status, __VA_ARGS__), (status))
+#endif
 
 /* Puts "prefix: " before this thread's message, so that a file's or an op's name leads. Returns
  * `status`. */

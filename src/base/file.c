@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -64,4 +66,81 @@ weft_status file_read(const char *path, size_t max_bytes, char **data, size_t *n
     *data = block;
     *n = used;
     return WEFT_OK;
+}
+
+/* The name is ours alone: the process and a counter, and O_EXCL in case another machine shares the
+ * folder. */
+static int open_temporary(file_writer *w) {
+    static atomic_uint n_opened;
+    size_t room = strlen(w->path) + 48;
+    w->temporary = mem_alloc(room);
+    if (!w->temporary) return -1;
+    snprintf(w->temporary, room, "%s.tmp-%ld-%u", w->path, (long)getpid(),
+             atomic_fetch_add(&n_opened, 1));
+    return open(w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
+weft_status file_writer_open(file_writer *w, const char *path) {
+    *w = (file_writer){0};
+    REQUIRE(path && path[0], WEFT_INVALID, "no file name given");
+    w->path = mem_string(path);
+    int fd = w->path ? open_temporary(w) : -1;
+    if (!w->temporary) {
+        file_writer_cancel(w);
+        return WEFT_NO_MEMORY;
+    }
+    weft_status status = WEFT_OK;
+    if (fd < 0) {
+        status = error_set(WEFT_IO, "cannot create %s: %s", w->temporary, strerror(errno));
+        mem_free(w->temporary); /* not ours to remove */
+        w->temporary = NULL;
+    } else {
+        w->stream = fdopen(fd, "wb");
+        if (!w->stream) {
+            close(fd);
+            status = error_set(WEFT_NO_MEMORY, "out of memory: a stream for %s", path);
+        }
+    }
+    if (status != WEFT_OK) file_writer_cancel(w);
+    return status;
+}
+
+weft_status file_writer_append(file_writer *w, const void *bytes, size_t n) {
+    REQUIRE(w->stream, WEFT_INVALID, "the file is not open for writing");
+    REQUIRE(n == 0 || fwrite(bytes, 1, n, w->stream) == n, WEFT_IO, "cannot write %s: %s",
+            w->temporary, strerror(errno));
+    w->n += n;
+    return WEFT_OK;
+}
+
+weft_status file_writer_commit(file_writer *w) {
+    REQUIRE(w->stream, WEFT_INVALID, "the file is not open for writing");
+    bool is_good = !fflush(w->stream) && !fsync(fileno(w->stream));
+    int reason = errno;
+    if (fclose(w->stream) && is_good) {
+        is_good = false;
+        reason = errno;
+    }
+    w->stream = NULL;
+    if (is_good && rename(w->temporary, w->path)) {
+        is_good = false;
+        reason = errno;
+    }
+    weft_status status = WEFT_OK;
+    if (is_good) {
+        mem_free(w->temporary);
+        w->temporary = NULL;
+    } else {
+        status = error_set(WEFT_IO, "cannot write %s: %s", w->path, strerror(reason));
+    }
+    file_writer_cancel(w);
+    return status;
+}
+
+void file_writer_cancel(file_writer *w) {
+    if (w->stream) fclose(w->stream);
+    if (w->temporary) unlink(w->temporary);
+    mem_free(w->temporary);
+    mem_free(w->path);
+    *w = (file_writer){0};
 }

@@ -21,4 +21,19 @@ void file_map_close(file_map *m);
  * follows the end. "-" reads standard input. */
 weft_status file_read(const char *path, size_t max_bytes, char **data, size_t *n);
 
+/* Writes a file that is never seen half-written: under a temporary name in the same folder, given
+ * its own name by file_writer_commit. All-zero is closed. */
+typedef struct file_writer {
+    void *stream;
+    char *path, *temporary;
+    uint64_t n; /* bytes so far */
+} file_writer;
+
+weft_status file_writer_open(file_writer *w, const char *path);
+weft_status file_writer_append(file_writer *w, const void *bytes, size_t n);
+/* Makes sure that the bytes are on the disk, then renames; the writer is closed either way. */
+weft_status file_writer_commit(file_writer *w);
+/* Drops what was written; nothing to do after a commit. */
+void file_writer_cancel(file_writer *w);
+
 #endif

@@ -1,8 +1,8 @@
-/* The memory layout of every block format, as GGUF files have it (little-endian, no padding; sizes are checked against
- * dtypes.def below). `d` and `m` are f16 bits. In 32-wide formats byte j of qs holds element j in its low half and
- * element j + 16 in its high half. How each is decoded stands in its own file.
- * Sources: the `gguf` Python package's quants.py; MXFP4: the OCP Microscaling specification 1.0.
- * SPDX-License-Identifier: MIT */
+/* The memory layout of every block format, as GGUF files have it (little-endian, no padding; sizes
+ * are checked against dtypes.def below). `d` and `m` are f16 bits. In 32-wide formats byte j of qs
+ * holds element j in its low half and element j + 16 in its high half. How each is decoded stands
+ * in its own file. Sources: the `gguf` Python package's quants.py; MXFP4: the OCP Microscaling
+ * specification 1.0. SPDX-License-Identifier: MIT */
 #ifndef WEFT_FORMAT_BLOCKS_H
 #define WEFT_FORMAT_BLOCKS_H
 
@@ -10,7 +10,8 @@
 
 #include "weft/weft.h"
 
-/* 32 elements: x = d * (q - 8); d * q + m; the fifth bits of 5-bit q are in qh, element j's at bit j */
+/* 32 elements: x = d * (q - 8); d * q + m; the fifth bits of 5-bit q are in qh, element j's at bit
+ * j */
 typedef struct block_q4_0 {
     uint16_t d;
     uint8_t qs[16];

@@ -1,5 +1,5 @@
-/* The 5-bit fields of Q5_0 and Q5_1: four bits as in the other 32-wide formats, the fifth of element j at bit j of the
- * 32 in qh. SPDX-License-Identifier: MIT */
+/* The 5-bit fields of Q5_0 and Q5_1: four bits as in the other 32-wide formats, the fifth of
+ * element j at bit j of the 32 in qh. SPDX-License-Identifier: MIT */
 #ifndef WEFT_FORMAT_FIVES_H
 #define WEFT_FORMAT_FIVES_H
 

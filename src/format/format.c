@@ -1,5 +1,5 @@
-/* The table of formats, from dtypes.def: a quantised row is found in its own file, the plain ones are here.
- * SPDX-License-Identifier: MIT */
+/* The table of formats, from dtypes.def: a quantised row is found in its own file, the plain ones
+ * are here. SPDX-License-Identifier: MIT */
 #include "format/format.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
-/* f16 and bf16 to and from f32, inline and in plain integer arithmetic, so that every file that touches halves has
- * the same bits on every machine: round to nearest even, subnormals kept, overflow to infinity, NaN stays NaN (made
- * quiet). The hardware's F16C does the same and is used where the compiler may assume it.
- * SPDX-License-Identifier: MIT */
+/* f16 and bf16 to and from f32, inline and in plain integer arithmetic, so that every file that
+ * touches halves has the same bits on every machine: round to nearest even, subnormals kept,
+ * overflow to infinity, NaN stays NaN (made quiet). The hardware's F16C does the same and is used
+ * where the compiler may assume it. SPDX-License-Identifier: MIT */
 #ifndef WEFT_FORMAT_HALF_H
 #define WEFT_FORMAT_HALF_H
 
@@ -43,7 +43,8 @@ static inline uint16_t f32_to_f16(float x) {
     uint32_t bits = half_bits(x), sign = bits >> 16 & 0x8000, m = bits & 0x7FFFFFFF;
     if (m > 0x7F800000) return (uint16_t)(sign | 0x7E00 | (m >> 13 & 0x1FF));
     if (m >= 0x477FF000) return (uint16_t)(sign | 0x7C00); /* 65520 and above */
-    /* Below 2^-14 the result is a multiple of 2^-24, which is the last place of 0.5: the adder rounds for us. */
+    /* Below 2^-14 the result is a multiple of 2^-24, which is the last place of 0.5: the adder
+     * rounds for us. */
     if (m < 0x38800000) return (uint16_t)(sign | (half_bits(half_float(m) + 0.5F) - 0x3F000000));
     m += 0xFFF + (m >> 13 & 1);
     return (uint16_t)(sign | (m - (112U << 23)) >> 13);

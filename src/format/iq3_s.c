@@ -1,11 +1,15 @@
-/* IQ3_S: eight sub-blocks of 32 with a 4-bit scale, 9-bit points of four magnitudes (one bit in qh), a sign bit for each
- * element: x = d * (1 + 2 * scale) * magnitude * sign.
+/* IQ3_S: eight sub-blocks of 32 with a 4-bit scale, 9-bit points of four magnitudes (one bit in
+ * qh), a sign bit for each element: x = d * (1 + 2 * scale) * magnitude * sign.
  * SPDX-License-Identifier: MIT */
 #include "format/format.h"
+
+#include <stddef.h>
 
 #include "format/blocks.h"
 #include "format/codebooks.h"
 #include "format/half.h"
+#include "format/search.h"
+#include "format/search_lattice.h"
 
 static void decode(const void *blocks, float *out, int64_t n) {
     const block_iq3_s *b = blocks;
@@ -20,4 +24,28 @@ static void decode(const void *blocks, float *out, int64_t n) {
     }
 }
 
-const format_ops format_IQ3_S = {WEFT_IQ3_S, decode, NULL};
+static void pack(const search_lattice_block *s, block_iq3_s *b) {
+    *b = (block_iq3_s){.d = f32_to_f16(s->d)};
+    for (int k = 0; k < 64; k++) {
+        b->qs[k] = (uint8_t)s->index[k];
+        b->qh[k / 8] |= (uint8_t)(s->index[k] >> 8 << k % 8);
+    }
+    for (int k = 0; k < 32; k++) b->signs[k] = s->signs[k];
+    for (int j = 0; j < 8; j++) b->scales[j / 2] |= (uint8_t)(s->scales[j] << (j % 2 * 4));
+}
+
+static void encode(const float *in, void *blocks, int64_t n, const float *importance) {
+    block_iq3_s *b = blocks;
+    lattice points;
+    lattice_build(&points, NULL, codebook_iq3_s, 512, codebook_values3_s, 8);
+    const search_lattice search = {&points, SIGNS_FREE, 32, 15, 1.0F, 0.8F, 1.2F, 6};
+    search_lattice_block s;
+    float w[256];
+    for (int64_t i = 0; i < n; i += 256, b++) {
+        search_weights(importance ? importance + i : NULL, 256, w);
+        search_lattice_fit(&search, in + i, w, &s);
+        pack(&s, b);
+    }
+}
+
+const format_ops format_IQ3_S = {WEFT_IQ3_S, decode, encode};

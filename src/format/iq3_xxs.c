@@ -1,11 +1,15 @@
-/* IQ3_XXS: eight sub-blocks of 32: eight 8-bit points of four magnitudes, then (in a u32) four 7-bit sign sets and a
- * 4-bit scale: x = d * (0.5 + scale) / 2 * magnitude * sign.
+/* IQ3_XXS: eight sub-blocks of 32: eight 8-bit points of four magnitudes, then (in a u32) four
+ * 7-bit sign sets and a 4-bit scale: x = d * (0.5 + scale) / 2 * magnitude * sign.
  * SPDX-License-Identifier: MIT */
 #include "format/format.h"
+
+#include <stddef.h>
 
 #include "format/blocks.h"
 #include "format/codebooks.h"
 #include "format/half.h"
+#include "format/search.h"
+#include "format/search_lattice.h"
 
 static void decode(const void *blocks, float *out, int64_t n) {
     const block_iq3_xxs *b = blocks;
@@ -23,4 +27,29 @@ static void decode(const void *blocks, float *out, int64_t n) {
     }
 }
 
-const format_ops format_IQ3_XXS = {WEFT_IQ3_XXS, decode, NULL};
+static void pack(const search_lattice_block *s, block_iq3_xxs *b) {
+    *b = (block_iq3_xxs){.d = f32_to_f16(s->d)};
+    for (int k = 0; k < 64; k++) b->qs[k] = (uint8_t)s->index[k];
+    for (int j = 0; j < 8; j++) {
+        uint32_t signs = (uint32_t)s->scales[j] << 28;
+        for (int k = 0; k < 4; k++) signs |= (uint32_t)(s->signs[4 * j + k] & 127) << 7 * k;
+        b->signs_scales[2 * j] = (uint16_t)signs;
+        b->signs_scales[2 * j + 1] = (uint16_t)(signs >> 16);
+    }
+}
+
+static void encode(const float *in, void *blocks, int64_t n, const float *importance) {
+    block_iq3_xxs *b = blocks;
+    lattice points;
+    lattice_build(&points, NULL, codebook_iq3_xxs, 256, codebook_values3_xxs, 8);
+    const search_lattice search = {&points, SIGNS_EVEN, 32, 15, 0.25F, 0.8F, 1.2F, 6};
+    search_lattice_block s;
+    float w[256];
+    for (int64_t i = 0; i < n; i += 256, b++) {
+        search_weights(importance ? importance + i : NULL, 256, w);
+        search_lattice_fit(&search, in + i, w, &s);
+        pack(&s, b);
+    }
+}
+
+const format_ops format_IQ3_XXS = {WEFT_IQ3_XXS, decode, encode};

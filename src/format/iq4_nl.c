@@ -2,9 +2,12 @@
  * SPDX-License-Identifier: MIT */
 #include "format/format.h"
 
+#include <stddef.h>
+
 #include "format/blocks.h"
 #include "format/codebooks.h"
 #include "format/half.h"
+#include "format/search.h"
 
 static void decode(const void *blocks, float *out, int64_t n) {
     const block_iq4_nl *b = blocks;
@@ -17,4 +20,18 @@ static void decode(const void *blocks, float *out, int64_t n) {
     }
 }
 
-const format_ops format_IQ4_NL = {WEFT_IQ4_NL, decode, NULL};
+static void encode(const float *in, void *blocks, int64_t n, const float *importance) {
+    const search_levels levels = {-127, 113, codebook_iq4};
+    block_iq4_nl *b = blocks;
+    float w[32], q[32];
+    for (int64_t i = 0; i < n; i += 32, b++) {
+        search_weights(importance ? importance + i : NULL, 32, w);
+        *b = (block_iq4_nl){f32_to_f16(search_scale(levels, in + i, w, 32, q)), {0}};
+        float d = f16_to_f32(b->d);
+        search_snap(levels, in + i, 32, d != 0 ? 1.0F / d : 0, q);
+        for (int j = 0; j < 32; j++)
+            b->qs[j % 16] |= (uint8_t)(search_index(levels, q[j]) << (j / 16 * 4));
+    }
+}
+
+const format_ops format_IQ4_NL = {WEFT_IQ4_NL, decode, encode};

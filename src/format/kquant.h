@@ -1,10 +1,10 @@
 /* Bit fields that several 256-wide formats share. `put` functions write into zeroed bytes.
  *
- * Two bits: byte j of each 32 holds element j of four consecutive runs of 32, lowest bits first; four bits: of two runs.
- * Scale and minimum pairs (Q4_K, Q5_K): bytes 0..3 scales and 4..7 minimums of sub-blocks 0..3 in six bits; bytes 8..11
- * the low four bits of sub-blocks 4..7 (scale low, minimum high), whose high two bits top the first eight bytes.
- * Signed scales (Q3_K): low four bits of s in byte s % 8, high two in byte 8 + s % 4.
- * SPDX-License-Identifier: MIT */
+ * Two bits: byte j of each 32 holds element j of four consecutive runs of 32, lowest bits first;
+ * four bits: of two runs. Scale and minimum pairs (Q4_K, Q5_K): bytes 0..3 scales and 4..7 minimums
+ * of sub-blocks 0..3 in six bits; bytes 8..11 the low four bits of sub-blocks 4..7 (scale low,
+ * minimum high), whose high two bits top the first eight bytes. Signed scales (Q3_K): low four bits
+ * of s in byte s % 8, high two in byte 8 + s % 4. SPDX-License-Identifier: MIT */
 #ifndef WEFT_FORMAT_KQUANT_H
 #define WEFT_FORMAT_KQUANT_H
 

@@ -1,11 +1,15 @@
 /* MXFP4: 32 elements of FP4 under a power-of-two scale (E8M0), as the OCP
- * Microscaling specification 1.0 has it. A scale byte of 255 (NaN there) is 2^128 here, the neighbours' rule.
- * SPDX-License-Identifier: MIT */
+ * Microscaling specification 1.0 has it. A scale byte of 255 (NaN there) is 2^128 here, the
+ * neighbours' rule. SPDX-License-Identifier: MIT */
 #include "format/format.h"
+
+#include <math.h>
+#include <string.h>
 
 #include "format/blocks.h"
 #include "format/fp4.h"
 #include "format/half.h"
+#include "format/search.h"
 
 /* 2^(e - 128), the two smallest of which are subnormal. */
 static float half_of_scale(uint8_t e) {
@@ -23,4 +27,28 @@ static void decode(const void *blocks, float *out, int64_t n) {
     }
 }
 
-const format_ops format_MXFP4 = {WEFT_MXFP4, decode, NULL};
+/* The specification's exponent puts the peak at 4 to 8 times the scale, where only 6 is left of it;
+ * one more may fit better, so both are tried. */
+static void encode(const float *in, void *blocks, int64_t n, const float *importance) {
+    block_mxfp4 *b = blocks;
+    float w[32];
+    for (int64_t i = 0; i < n; i += 32, b++) {
+        search_weights(importance ? importance + i : NULL, 32, w);
+        float peak = search_peak(in + i, 32), best = INFINITY;
+        int exponent = 0;
+        *b = (block_mxfp4){0, {0}};
+        frexpf(peak, &exponent); /* peak < 2^exponent, at least half of it */
+        int first = peak > 0 && isfinite(peak) ? exponent - 3 + 127 : 0;
+        for (int e = first; e <= first + 1; e++) {
+            uint8_t qs[16] = {0}, scale = (uint8_t)(e < 0 ? 0 : e > 254 ? 254 : e);
+            float error = 0;
+            fp4_encode(in + i, w, 16, half_of_scale(scale), qs, &error);
+            if (!(error < best)) continue;
+            best = error;
+            b->e = scale;
+            memcpy(b->qs, qs, sizeof qs);
+        }
+    }
+}
+
+const format_ops format_MXFP4 = {WEFT_MXFP4, decode, encode};

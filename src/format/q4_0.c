@@ -2,8 +2,11 @@
  * SPDX-License-Identifier: MIT */
 #include "format/format.h"
 
+#include <math.h>
+
 #include "format/blocks.h"
 #include "format/half.h"
+#include "format/search.h"
 
 static void decode(const void *blocks, float *out, int64_t n) {
     const block_q4_0 *b = blocks;
@@ -16,4 +19,32 @@ static void decode(const void *blocks, float *out, int64_t n) {
     }
 }
 
-const format_ops format_Q4_0 = {WEFT_Q4_0, decode, NULL};
+/* The plain rule that files in circulation follow: the largest element becomes -8 exactly. */
+static float plain(const float x[32], int q[32]) {
+    float peak = 0;
+    for (int j = 0; j < 32; j++)
+        if (fabsf(x[j]) > fabsf(peak)) peak = x[j];
+    float d = peak / -8.0F, inverse = d != 0 ? 1.0F / d : 0;
+    for (int j = 0; j < 32; j++) q[j] = search_floor(x[j] * inverse + 8.5F, 0, 15);
+    return d;
+}
+
+static float searched(const float x[32], const float *importance, int q[32]) {
+    const search_levels levels = {-8, 7, NULL};
+    float level[32], d = f16_to_f32(f32_to_f16(search_scale(levels, x, importance, 32, level)));
+    search_snap(levels, x, 32, d != 0 ? 1.0F / d : 0, level);
+    for (int j = 0; j < 32; j++) q[j] = search_index(levels, level[j]);
+    return d;
+}
+
+static void encode(const float *in, void *blocks, int64_t n, const float *importance) {
+    block_q4_0 *b = blocks;
+    for (int64_t i = 0; i < n; i += 32, b++) {
+        int q[32];
+        *b = (block_q4_0){
+            f32_to_f16(importance ? searched(in + i, importance + i, q) : plain(in + i, q)), {0}};
+        for (int j = 0; j < 32; j++) b->qs[j % 16] |= (uint8_t)(q[j] << (j / 16 * 4));
+    }
+}
+
+const format_ops format_Q4_0 = {WEFT_Q4_0, decode, encode};

@@ -1,11 +1,14 @@
-/* Q4_K: eight sub-blocks of 32 with 6-bit scale and minimum, x = d * scale * q - dmin * min. Byte j of each 32 holds
- * element j of two consecutive runs of 32, low half first.
+/* Q4_K: eight sub-blocks of 32 with 6-bit scale and minimum, x = d * scale * q - dmin * min. Byte j
+ * of each 32 holds element j of two consecutive runs of 32, low half first.
  * SPDX-License-Identifier: MIT */
 #include "format/format.h"
+
+#include <stddef.h>
 
 #include "format/blocks.h"
 #include "format/half.h"
 #include "format/kquant.h"
+#include "format/search.h"
 
 static void decode(const void *blocks, float *out, int64_t n) {
     const block_q4_k *b = blocks;
@@ -20,4 +23,22 @@ static void decode(const void *blocks, float *out, int64_t n) {
     }
 }
 
-const format_ops format_Q4_K = {WEFT_Q4_K, decode, NULL};
+static void encode_block(const float x[256], const float w[256], block_q4_k *b) {
+    int scales[8], mins[8];
+    float q[256];
+    search_pair d = search_super_affine(15, 63, 8, x, w, scales, mins, q);
+    *b = (block_q4_k){.d = d.d, .dmin = d.dmin};
+    for (int s = 0; s < 8; s++) kquant_pair_put(b->scales, s, (kquant_pair){scales[s], mins[s]});
+    for (int j = 0; j < 256; j++) fours_put(b->qs, j, (int)q[j]);
+}
+
+static void encode(const float *in, void *blocks, int64_t n, const float *importance) {
+    block_q4_k *b = blocks;
+    float w[256];
+    for (int64_t i = 0; i < n; i += 256, b++) {
+        search_weights(importance ? importance + i : NULL, 256, w);
+        encode_block(in + i, w, b);
+    }
+}
+
+const format_ops format_Q4_K = {WEFT_Q4_K, decode, encode};

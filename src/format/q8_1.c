@@ -4,6 +4,7 @@
 
 #include "format/blocks.h"
 #include "format/half.h"
+#include "format/search.h"
 
 static void decode(const void *blocks, float *out, int64_t n) {
     const block_q8_1 *b = blocks;
@@ -13,4 +14,19 @@ static void decode(const void *blocks, float *out, int64_t n) {
     }
 }
 
-const format_ops format_Q8_1 = {WEFT_Q8_1, decode, NULL};
+static void encode(const float *in, void *blocks, int64_t n, const float *importance) {
+    (void)importance;
+    block_q8_1 *b = blocks;
+    for (int64_t i = 0; i < n; i += 32, b++) {
+        float d = search_peak(in + i, 32) / 127.0F, inverse = d != 0 ? 1.0F / d : 0;
+        int sum = 0;
+        for (int j = 0; j < 32; j++) {
+            b->qs[j] = (int8_t)search_half_away(in[i + j] * inverse, -127, 127);
+            sum += b->qs[j];
+        }
+        b->d = f32_to_f16(d);
+        b->s = f32_to_f16((float)sum * d);
+    }
+}
+
+const format_ops format_Q8_1 = {WEFT_Q8_1, decode, encode};

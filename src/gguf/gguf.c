@@ -1,12 +1,14 @@
-/* GGUF, parsed in one pass over the map. A reader knows how many bytes are left, and every length in the file is
- * compared with that before it is used, so that a lying field costs neither memory nor a wild pointer. Arrays grow
- * with what was really read; keys and tensors are also capped, far above any real file. A string array is walked once
- * and every INDEX_STEP-th position kept: constant-time access for 1/32 of the array's size at most.
- * Not here: writing (gguf_write.c), arrays of arrays (no writer makes them; refused), big-endian files.
- * SPDX-License-Identifier: MIT */
+/* GGUF, parsed in one pass over the map. A reader knows how many bytes are left, and every length
+ * in the file is compared with that before it is used, so that a lying field costs neither memory
+ * nor a wild pointer. Arrays grow with what was really read; keys and tensors are also capped, far
+ * above any real file. A string array is walked once and every INDEX_STEP-th position kept:
+ * constant-time access for 1/32 of the array's size at most. Not here: writing (gguf_write.c),
+ * arrays of arrays (no writer makes them; refused), big-endian files. SPDX-License-Identifier: MIT
+ */
 #include "gguf/gguf.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +31,8 @@ enum {
 };
 
 struct gguf_file {
-    file_map map; /* data is NULL when the bytes are borrowed */
+    file_map *maps; /* one for each part; none when the bytes are borrowed */
+    size_t n_maps, maps_capacity;
     uint32_t version;
     gguf_value *values;
     size_t n_values, values_capacity;
@@ -102,9 +105,11 @@ static weft_status take_type(reader *r, gguf_type *out, const char *field) {
     return WEFT_OK;
 }
 
-/* ---- metadata ----------------------------------------------------------------------------------------- */
+/* ---- metadata
+ * ----------------------------------------------------------------------------------------- */
 
-/* Walks the strings once to check them, then once more to fill the index, whose size is known to be real by then. */
+/* Walks the strings once to check them, then once more to fill the index, whose size is known to be
+ * real by then. */
 static weft_status take_string_array(reader *r, gguf_value *v, uint64_t **index) {
     REQUIRE(v->n <= left(r) / 8, WEFT_FORMAT,
             "the array claims %" PRIu64 " strings, but the file has %zu bytes left", v->n, left(r));
@@ -189,10 +194,11 @@ static weft_status find_alignment(const gguf_file *f, uint64_t *alignment) {
     return WEFT_OK;
 }
 
-/* ---- tensors ------------------------------------------------------------------------------------------ */
+/* ---- tensors
+ * ------------------------------------------------------------------------------------------ */
 
-/* Dimensions come innermost first and leave outermost first. The product is taken over the dimensions that are not 0,
- * so that an empty tensor's strides fit too. */
+/* Dimensions come innermost first and leave outermost first. The product is taken over the
+ * dimensions that are not 0, so that an empty tensor's strides fit too. */
 static weft_status take_shape(reader *r, gguf_tensor *t) {
     uint32_t rank = 0;
     TRY(take(r, &rank, sizeof rank, "number of dimensions"));
@@ -296,7 +302,8 @@ static weft_status check_overlaps(const gguf_file *f) {
     return status;
 }
 
-/* ---- the file ----------------------------------------------------------------------------------------- */
+/* ---- the file
+ * ----------------------------------------------------------------------------------------- */
 
 static weft_status take_header(gguf_file *f, reader *r, uint64_t *n_tensors, uint64_t *n_values) {
     char magic[4] = {0};
@@ -346,7 +353,7 @@ static weft_status parse(gguf_file *f, const void *data, size_t n) {
     return parse_tensors(f, &r, n_tensors);
 }
 
-weft_status gguf_open_memory(const void *data, size_t n, gguf_file **out) {
+static weft_status open_memory(const void *data, size_t n, gguf_file **out) {
     *out = NULL;
     REQUIRE(data && n, WEFT_FORMAT, "the file is empty");
     gguf_file *f = mem_alloc(sizeof *f);
@@ -360,17 +367,23 @@ weft_status gguf_open_memory(const void *data, size_t n, gguf_file **out) {
     return WEFT_OK;
 }
 
-weft_status gguf_open(const char *path, gguf_file **out) {
+static weft_status own_map(gguf_file *f, file_map map) {
+    TRY(mem_reserve((void **)&f->maps, &f->maps_capacity, f->n_maps + 1, sizeof *f->maps));
+    f->maps[f->n_maps++] = map;
+    return WEFT_OK;
+}
+
+static weft_status open_part(const char *path, gguf_file **out) {
     file_map map;
     *out = NULL;
     TRY(file_map_open(path, &map));
-    weft_status status = gguf_open_memory(map.data, map.n, out);
-    if (status != WEFT_OK) {
-        file_map_close(&map);
-        return error_prefix(status, "%s", path);
-    }
-    (*out)->map = map;
-    return WEFT_OK;
+    weft_status status = open_memory(map.data, map.n, out);
+    if (status == WEFT_OK) status = own_map(*out, map);
+    if (status == WEFT_OK) return status;
+    if (!*out || !(*out)->n_maps) file_map_close(&map);
+    gguf_close(*out);
+    *out = NULL;
+    return error_prefix(status, "%s", path);
 }
 
 void gguf_close(gguf_file *f) {
@@ -381,8 +394,136 @@ void gguf_close(gguf_file *f) {
     mem_free(f->tensors);
     map_free(&f->keys);
     map_free(&f->names);
-    file_map_close(&f->map);
+    for (size_t i = 0; i < f->n_maps; i++) file_map_close(&f->maps[i]);
+    mem_free(f->maps);
     mem_free(f);
+}
+
+/* ---- a file in parts
+ * ---------------------------------------------------------------------------------- */
+/* NAME-00002-of-00003.gguf has split.no 1 and split.count 3; split.tensors.count is the total. The
+ * metadata are those of the first part, the tensors those of all. */
+
+enum { SUFFIX = sizeof "-00001-of-00003.gguf" - 1, MAX_PARTS = 99999 };
+
+/* The two numbers at the end of a part's name; false when it is not of that form. */
+static bool part_of_name(const char *path, unsigned *part, unsigned *count) {
+    size_t n = strlen(path);
+    int used = 0;
+    if (n <= SUFFIX) return false;
+    return sscanf(path + n - SUFFIX, "-%5u-of-%5u.gguf%n", part, count, &used) == 2 &&
+           used == SUFFIX;
+}
+
+static weft_status split_keys(const gguf_file *f, uint64_t *no, uint64_t *count) {
+    weft_status status = WEFT_OK;
+    *no = 0;
+    *count = 1;
+    gguf_get_u64(f, "split.no", no, &status);
+    gguf_get_u64(f, "split.count", count, &status);
+    TRY(status);
+    REQUIRE(*count <= MAX_PARTS, WEFT_FORMAT, "split.count is %" PRIu64 ", the limit is %d", *count,
+            MAX_PARTS);
+    if (*count == 0) *count = 1;
+    return WEFT_OK;
+}
+
+static weft_status check_part(const gguf_file *f, unsigned part, unsigned count) {
+    uint64_t no = 0, n = 0;
+    TRY(split_keys(f, &no, &n));
+    REQUIRE(n == count, WEFT_FORMAT,
+            "split.count is %" PRIu64 ", but the file is named as one of %u parts", n, count);
+    REQUIRE(no + 1 == part, WEFT_FORMAT,
+            "split.no is %" PRIu64 " (counted from 0), but the file is named part %u", no, part);
+    return WEFT_OK;
+}
+
+/* Moves the tensors and maps of a part to the end of another's. */
+static weft_status absorb(gguf_file *f, gguf_file *part) {
+    for (size_t i = 0; i < part->n_tensors; i++) {
+        const gguf_tensor *t = &part->tensors[i];
+        uint32_t other;
+        REQUIRE(!map_get(&f->names, t->name.data, t->name.n, &other), WEFT_FORMAT,
+                "tensor '%s' is in two parts", show(t->name).text);
+        REQUIRE(f->n_tensors < MAX_TENSORS, WEFT_LIMIT, "the parts have more than %d tensors",
+                MAX_TENSORS);
+        TRY(mem_reserve((void **)&f->tensors, &f->tensors_capacity, f->n_tensors + 1, sizeof *t));
+        TRY(map_set(&f->names, t->name.data, t->name.n, (uint32_t)f->n_tensors));
+        f->tensors[f->n_tensors++] = *t;
+    }
+    TRY(own_map(f, part->maps[0]));
+    part->n_maps = 0;
+    return WEFT_OK;
+}
+
+static weft_status check_total(const gguf_file *f) {
+    weft_status status = WEFT_OK;
+    uint64_t total = f->n_tensors;
+    gguf_get_u64(f, "split.tensors.count", &total, &status);
+    TRY(status);
+    REQUIRE(total == f->n_tensors, WEFT_FORMAT,
+            "split.tensors.count is %" PRIu64 ", but the parts have %zu tensors", total,
+            f->n_tensors);
+    return WEFT_OK;
+}
+
+/* `name` has the path of any part and is rewritten for each in turn. */
+static weft_status open_parts(char *name, unsigned count, gguf_file **out) {
+    char *suffix = name + strlen(name) - SUFFIX;
+    for (unsigned i = 1; i <= count; i++) {
+        gguf_file *part;
+        snprintf(suffix, SUFFIX + 1, "-%05u-of-%05u.gguf", i % 100000, count % 100000);
+        TRY(open_part(name, &part));
+        weft_status status = check_part(part, i, count);
+        if (status == WEFT_OK && i == 1) {
+            *out = part;
+            continue;
+        }
+        if (status == WEFT_OK) status = absorb(*out, part);
+        gguf_close(part);
+        if (status != WEFT_OK) return error_prefix(status, "%s", name);
+    }
+    return check_total(*out);
+}
+
+static weft_status open_split(const char *path, gguf_file **out) {
+    unsigned part, count;
+    REQUIRE(part_of_name(path, &part, &count), WEFT_FORMAT,
+            "%s: it is a part of a split file, but not named like NAME-00001-of-00003.gguf", path);
+    weft_status status = check_part(*out, part, count);
+    if (status != WEFT_OK) return error_prefix(status, "%s", path);
+    char *name = mem_string(path);
+    if (!name) return WEFT_NO_MEMORY;
+    gguf_close(*out);
+    *out = NULL;
+    status = open_parts(name, count, out);
+    mem_free(name);
+    return status;
+}
+
+weft_status gguf_open(const char *path, gguf_file **out) {
+    uint64_t no = 0, count = 1;
+    TRY(open_part(path, out));
+    weft_status status = split_keys(*out, &no, &count);
+    if (status != WEFT_OK) error_prefix(status, "%s", path);
+    if (status == WEFT_OK && count > 1) status = open_split(path, out);
+    if (status == WEFT_OK) return status;
+    gguf_close(*out);
+    *out = NULL;
+    return status;
+}
+
+weft_status gguf_open_memory(const void *data, size_t n, gguf_file **out) {
+    uint64_t no = 0, count = 1;
+    TRY(open_memory(data, n, out));
+    weft_status status = split_keys(*out, &no, &count);
+    if (status == WEFT_OK && count > 1)
+        status = error_set(WEFT_UNSUPPORTED,
+                           "one part of a split file is not a model: open it by its name");
+    if (status == WEFT_OK) return status;
+    gguf_close(*out);
+    *out = NULL;
+    return status;
 }
 
 uint32_t gguf_version(const gguf_file *f) { return f->version; }
@@ -407,7 +548,8 @@ const gguf_tensor *gguf_find_tensor(const gguf_file *f, const char *name) {
     return map_get(&f->names, name, strlen(name), &i) ? &f->tensors[i] : NULL;
 }
 
-/* ---- typed get ---------------------------------------------------------------------------------------- */
+/* ---- typed get
+ * ---------------------------------------------------------------------------------------- */
 
 static bool is_integer(gguf_type type) {
     return type != GGUF_F32 && type != GGUF_F64 && type != GGUF_BOOL && type != GGUF_STRING &&
@@ -484,6 +626,18 @@ gguf_string gguf_string_at(const gguf_file *f, const gguf_value *v, uint64_t i) 
         memcpy(&n, p, sizeof n);
     }
     return (gguf_string){(const char *)p + sizeof n, (size_t)n};
+}
+
+size_t gguf_type_bytes(gguf_type type) { return (unsigned)type < N_TYPES ? types[type].bytes : 0; }
+
+size_t gguf_value_bytes(const gguf_value *v) {
+    if (v->element_type != GGUF_STRING) return types[v->element_type].bytes * (size_t)v->n;
+    const uint8_t *p = v->data;
+    for (uint64_t i = 0, n; i < v->n; i++) {
+        memcpy(&n, p, sizeof n);
+        p += sizeof n + n;
+    }
+    return (size_t)(p - v->data);
 }
 
 static uint64_t raw_at(const gguf_value *v, uint64_t i) {

@@ -55,7 +55,8 @@ typedef struct gguf_tensor {
 
 typedef struct gguf_file gguf_file;
 
-/* Opens and checks a file; on failure NULL-s *out and names the field. `gguf_open_memory` borrows
+/* Opens and checks a file; on failure NULL-s *out and names the field. A part of a split model
+ * (NAME-00002-of-00003.gguf) opens all of its parts as one file. `gguf_open_memory` borrows
  * the bytes. */
 weft_status gguf_open(const char *path, gguf_file **out);
 weft_status gguf_open_memory(const void *data, size_t n, gguf_file **out);
@@ -86,5 +87,10 @@ gguf_string gguf_string_at(const gguf_file *f, const gguf_value *v, uint64_t i);
 /* integers up to 2^53, floats, bools (0/1) */
 double gguf_number_at(const gguf_value *v, uint64_t i);
 int64_t gguf_integer_at(const gguf_value *v, uint64_t i); /* integers and bools; 0 for others */
+
+/* Bytes of an element, 0 for strings, arrays and unknown types; of a value as it stands in the
+ * file. */
+size_t gguf_type_bytes(gguf_type type);
+size_t gguf_value_bytes(const gguf_value *v);
 
 #endif

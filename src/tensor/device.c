@@ -131,6 +131,7 @@ static weft_device *open_on(const weft_backend *backend, int index, const weft_d
     dev->scope = &dev->root;
     dev->kept.depth = -1;
     dev->precision = desc->precision == WEFT_FAST ? WEFT_FAST : WEFT_EXACT;
+    dev->opened_precision = dev->precision;
     dev->n_threads = desc->n_threads > 0 ? desc->n_threads : parallel_cores();
     snprintf(dev->name, sizeof dev->name, index >= 0 ? "%s:%d" : "%s", backend->name, index);
     weft_device_desc filled = *desc;
@@ -196,6 +197,15 @@ weft_status weft_get_device_info(weft_device *dev, weft_device_info *out) {
     if (!out->name[0]) snprintf(out->name, sizeof out->name, "%s", dev->name);
     device_leave(dev);
     return status;
+}
+
+weft_precision weft_set_precision(weft_device *dev, weft_precision precision) {
+    if (device_enter(dev) != WEFT_OK) return WEFT_PRECISION_DEFAULT;
+    weft_precision before = dev->precision;
+    bool is_known = precision == WEFT_EXACT || precision == WEFT_FAST;
+    dev->precision = is_known ? precision : dev->opened_precision;
+    device_leave(dev);
+    return before;
 }
 
 weft_status weft_sync(weft_device *dev) {

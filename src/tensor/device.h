@@ -20,7 +20,7 @@ struct weft_device {
     const weft_backend *backend;
     void *state;
     char name[16];
-    weft_precision precision;
+    weft_precision precision, opened_precision; /* of the ops that follow; of the device */
     int n_threads;
     weft_scope root, kept; /* kept: tensors outside all scopes, freed at close */
     weft_scope *scope;     /* the innermost */

@@ -1,5 +1,5 @@
-/* The facts about one dtype, from include/weft/dtypes.def: the only part of tensor/ that file readers and formats
- * may include. SPDX-License-Identifier: MIT */
+/* The facts about one dtype, from include/weft/dtypes.def: the only part of tensor/ that file
+ * readers and formats may include. SPDX-License-Identifier: MIT */
 #ifndef WEFT_TENSOR_DTYPE_H
 #define WEFT_TENSOR_DTYPE_H
 
@@ -21,8 +21,8 @@ const dtype_info *dtype_find(weft_dtype dtype);
 /* The dtype of a name ("q4_1", any case) or false. */
 bool dtype_parse(const char *name, weft_dtype *out);
 
-/* Bytes of n contiguous elements (a whole number of blocks, n >= 0); false for an unknown dtype, a part of a block or
- * a size past INT64_MAX. */
+/* Bytes of n contiguous elements (a whole number of blocks, n >= 0); false for an unknown dtype, a
+ * part of a block or a size past INT64_MAX. */
 bool dtype_bytes(weft_dtype dtype, int64_t n, int64_t *bytes);
 
 #endif

@@ -192,7 +192,7 @@ static weft_status make_storage(weft_device *dev, uint64_t bytes, const void *wr
 
 static weft_tensor *make(weft_device *dev, weft_dtype dtype, int rank, const int64_t *dim,
                          const void *wrapped, void (*done)(void *), void *user) {
-    uint64_t bytes;
+    uint64_t bytes = 0;
     weft_status status = count_bytes(dtype, rank, dim, &bytes);
     if (status != WEFT_OK) return tensor_error(dev, status);
     weft_tensor *t = new_handle(dev);

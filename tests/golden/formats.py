@@ -5,7 +5,7 @@
     python3 tests/golden/formats.py LIBGGML > /dev/null     also compares with that library's dequantisers
 
 Needs numpy and gguf 0.19.0 (PyPI). A line is: format, blocks (hex), CRC-32 of each block's f32 values, the first block's
-values (hex). Q8_1 and Q8_K, which the package lacks, and Q1_0 are computed here from their definitions.
+values (hex). Lines that begin with "encode" have a format with one right answer, f32 values and their blocks. Q8_1 and Q8_K, which the package lacks, and Q1_0 are computed here from their definitions.
 SPDX-License-Identifier: MIT
 """
 import ctypes
@@ -85,6 +85,12 @@ def main():
             ulps = np.abs(x.view(np.int32).astype(np.int64) - y.view(np.int32)).max()
             print(f"{name}: {same:.6f} of values have the library's bits, largest difference {ulps} ulp", file=sys.stderr)
         print(name, b.tobytes().hex(), ",".join(f"{zlib.crc32(row.tobytes()):08x}" for row in x), x[0].tobytes().hex())
+    for name in ("F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "TQ1_0", "TQ2_0"):
+        x = rng.standard_normal((1, 256)).astype(np.float32)
+        x[0, 32:64] *= 1e-3
+        x[0, 96:128] = 0
+        b = quants.quantize(x, gguf.GGMLQuantizationType[name])
+        print("encode", name, x.tobytes().hex(), b.tobytes().hex())
 
 
 main()

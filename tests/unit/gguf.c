@@ -1,6 +1,6 @@
-/* The GGUF reader on good files and on every bad one of the public reports it knows of: each is made here, byte by
- * byte, and opened both from memory and from disk.
- * SPDX-License-Identifier: MIT */
+/* The GGUF reader on good files and on every bad one of the public reports it knows of: each is
+ * made here, byte by byte, and opened both from memory and from disk. SPDX-License-Identifier: MIT
+ */
 #include "gguf/gguf.h"
 
 #include <sys/resource.h>
@@ -11,7 +11,8 @@
 #include "base/str.h"
 #include "harness.h"
 
-/* ---- making files --------------------------------------------------------------------------------------- */
+/* ---- making files
+ * --------------------------------------------------------------------------------------- */
 
 static void put(str *s, const void *bytes, size_t n) { assert_ok(str_append(s, bytes, n)); }
 static void put_u32(str *s, uint32_t v) { put(s, &v, sizeof v); }
@@ -57,7 +58,8 @@ static void put_zeros(str *s, size_t n) {
     for (size_t i = 0; i < n; i++) put(s, "", 1);
 }
 
-/* ---- opening them both ways ------------------------------------------------------------------------------ */
+/* ---- opening them both ways
+ * ------------------------------------------------------------------------------ */
 
 static char disk_path[64];
 
@@ -88,7 +90,8 @@ static weft_status open_copy(const char *data, size_t n, gguf_file **f, void **c
     return gguf_open_memory(*copy, n, f);
 }
 
-/* Fails the test unless both ways refuse the file, with a message that has `part`. Frees the text. */
+/* Fails the test unless both ways refuse the file, with a message that has `part`. Frees the text.
+ */
 static void refused(str *s, const char *part) {
     gguf_file *f;
     void *copy;
@@ -129,9 +132,11 @@ static str one_tensor(uint32_t rank, const uint64_t *dim, uint32_t type, uint64_
     return s;
 }
 
-/* ---- a good file ----------------------------------------------------------------------------------------- */
+/* ---- a good file
+ * ----------------------------------------------------------------------------------------- */
 
-/* About 2 KB: all metadata types, a string array, three tensors; nothing after the last tensor's last byte. */
+/* About 2 KB: all metadata types, a string array, three tensors; nothing after the last tensor's
+ * last byte. */
 static str good_file(void) {
     static const uint64_t dim_a[] = {4, 3, 2}, dim_b[] = {64}, dim_c[] = {33};
     str s = {0};
@@ -268,7 +273,8 @@ static void wrong_kinds_are_named(void **state) {
     gguf_close(f);
 }
 
-/* ---- bad files (names of the public reports' groups: dimensions, lengths, alignment, places, kinds) -------- */
+/* ---- bad files (names of the public reports' groups: dimensions, lengths, alignment, places,
+ * kinds) -------- */
 
 static void wrapping_dimensions_are_refused(void **state) {
     (void)state;
@@ -490,7 +496,8 @@ static void headers_are_checked(void **state) {
     assert_fails(gguf_open(disk_path, &f), WEFT_FORMAT, "empty");
 }
 
-/* ---- all of them ----------------------------------------------------------------------------------------- */
+/* ---- all of them
+ * ----------------------------------------------------------------------------------------- */
 
 static void every_prefix_is_refused(void **state) {
     (void)state;

@@ -218,6 +218,14 @@ static void names_of_devices_are_checked(void **state) {
     weft_free(NULL);
 }
 
+static void precision_can_be_set(void **state) {
+    (void)state;
+    assert_int_equal(weft_set_precision(dev, WEFT_FAST), WEFT_EXACT);
+    assert_int_equal(weft_set_precision(dev, WEFT_PRECISION_DEFAULT), WEFT_FAST);
+    assert_int_equal(weft_set_precision(dev, WEFT_EXACT), WEFT_EXACT);
+    assert_int_equal(weft_set_precision(NULL, WEFT_EXACT), WEFT_PRECISION_DEFAULT);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes_follow_numpy),
@@ -230,6 +238,7 @@ int main(void) {
         cmocka_unit_test(second_thread_is_busy),
         cmocka_unit_test(every_failing_allocation_is_survived),
         cmocka_unit_test(names_of_devices_are_checked),
+        cmocka_unit_test(precision_can_be_set),
     };
     return cmocka_run_group_tests(tests, open_null, close_null);
 }
