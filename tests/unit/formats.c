@@ -174,7 +174,7 @@ static void one_right_answer_is_given(void **state) {
 /* Root of the mean squared error on normal numbers: `ours` as measured, `peer` that of llama.cpp's
  * quantiser on the same numbers (tools/check_encoders.py). */
 static const struct {
-    weft_dtype dtype = WEFT_F32;
+    weft_dtype dtype;
     double ours, peer;
 } errors[] = {
     {WEFT_Q4_0, 0.08602, 0.08602},   {WEFT_Q4_1, 0.07820, 0.07820},
