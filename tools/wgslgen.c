@@ -6,7 +6,7 @@
  * in one, wgsl_<name> (wgsl_<stem>_<name> when a kernel file defines it). Padding is explicit
  * and every offset is asserted, so renaming a field in a shader breaks the C build and nothing
  * can drift. Members may be u32, i32, f32, their vec2/3/4, arrays of 16-byte multiples and
- * structs; anything else is an error with file and line. Not here: checking WGSL, which the
+ * structs; anything else is an error with file and line. SHADER_FORMATS lists the files of format/. Not here: checking WGSL, which the
  * libraries do. It stands alone (no weft code), so that it builds first.
  * SPDX-License-Identifier: MIT */
 #include <ctype.h>
@@ -311,6 +311,18 @@ static FILE *create(const char *folder, const char *name) {
     return f;
 }
 
+/* The files of format/, so that a new one is known by being there. */
+static void write_formats(void) {
+    fputs("#define SHADER_FORMATS", out);
+    const char *comma = " ";
+    for (int i = 0; i < n_files; i++) {
+        if (strncmp(files[i].name, "format/", 7) != 0) continue;
+        fprintf(out, "%s\"%s\"", comma, files[i].name);
+        comma = ", ";
+    }
+    fputs("\n\n", out);
+}
+
 static void write_structs(void) {
     fputs("/* Generated from the shaders by tools/wgslgen.c. */\n#ifndef WEFT_GENERATED_SHADERS_H\n"
           "#define WEFT_GENERATED_SHADERS_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n",
@@ -325,6 +337,7 @@ static void write_structs(void) {
         }
         lay_out(&structs[i]);
     }
+    write_formats();
     fputs("#endif\n", out);
 }
 

@@ -1,0 +1,164 @@
+/* Views, parts of big tensors and the libraries of the shaders, for the plan functions. Not here:
+ * what a kernel needs. SPDX-License-Identifier: MIT */
+#include "webgpu/plan_parts.h"
+
+#include <string.h>
+
+#include "tensor/dtype.h"
+
+int64_t plan_elements(const layout *l) {
+    int64_t n = 1;
+    for (int d = 0; d < l->rank; d++) n *= l->dim[d];
+    return n;
+}
+
+int64_t plan_span(const plan_part *part, int i) {
+    int64_t last = 0;
+    for (int d = 0; d < part->box.rank; d++)
+        last += (part->box.dim[d] - 1) * part->box.stride[i][d];
+    return last + 1;
+}
+
+/* A binding starts up to 255 bytes early and ends on a multiple of 16. */
+bool plan_can_bind(const gpu_caps *caps, int64_t bytes) {
+    return (uint64_t)bytes + 256 + 16 <= caps->max_binding && bytes < INT64_C(0xffffff00);
+}
+
+static int first_too_large(const plan_job *job, const plan_part *part,
+                           const weft_tensor *const *tensors, int n) {
+    for (int i = 0; i < n; i++) {
+        if (!plan_can_bind(job->caps, plan_span(part, i) * dtype_find(tensors[i]->dtype)->bytes))
+            return i;
+    }
+    return -1;
+}
+
+weft_status plan_split(const plan_job *job, const layout *l, const weft_tensor *const *tensors,
+                       int n, int n_fixed, plan_part_fn each) {
+    /* A stack of boxes: each split pushes the second half and goes on with the first. Depth: the
+     * bits of a count. */
+    plan_part stack[80];
+    int depth = 1;
+    stack[0] = (plan_part){.box = *l};
+    for (int i = 0; i < n; i++) stack[0].offset[i] = tensors[i]->offset;
+    while (depth > 0) {
+        plan_part *part = &stack[depth - 1];
+        int large = first_too_large(job, part, tensors, n);
+        if (large < 0 && plan_elements(&part->box) <= INT64_C(0x7fffffff)) {
+            plan_part done = *part;
+            depth--;
+            TRY(each(job, &done));
+            continue;
+        }
+        int axis = 0, last = part->box.rank - n_fixed;
+        while (axis < last && part->box.dim[axis] == 1) axis++;
+        int64_t size = axis < last ? part->box.dim[axis] : 1, half = size / 2;
+        if (axis == part->box.rank - 1) half = (half + 255) / 256 * 256;
+        else if (size >= 4) half = (half + 1) / 2 * 2; /* 16-bit elements: parts begin on words */
+        REQUIRE(size > 1 && half < size && depth < (int)(sizeof stack / sizeof *stack), WEFT_LIMIT,
+                "%s: a row of tensor %d (0 is the output) spans %lld elements, and the device "
+                "binds %llu bytes at once",
+                job->row->name, large < 0 ? 0 : large,
+                (long long)plan_span(part, large < 0 ? 0 : large),
+                (unsigned long long)job->caps->max_binding);
+        plan_part second = *part;
+        second.box.dim[axis] = size - half;
+        for (int i = 0; i < n; i++) second.offset[i] += half * part->box.stride[i][axis];
+        plan_part first = *part;
+        first.box.dim[axis] = half;
+        *part = second;
+        stack[depth++] = first;
+    }
+    return WEFT_OK;
+}
+
+uint64_t plan_byte(weft_dtype dtype, int64_t offset) {
+    const dtype_info *info = dtype_find(dtype);
+    return (uint64_t)(offset / info->block * info->bytes);
+}
+
+uint32_t plan_bind(const plan_job *job, plan_step *s, int tensor, bool is_written, weft_dtype dtype,
+                   int64_t offset, int64_t span) {
+    uint32_t size = (uint32_t)dtype_find(dtype)->bytes;
+    uint32_t before = step_bind(job->caps, s, job->call, tensor, is_written,
+                                (uint64_t)offset * size, (uint64_t)span * size);
+    return before / size;
+}
+
+uint32_t plan_bind_input(const plan_job *job, plan_step *s, int i) {
+    const weft_tensor *t = job->call->in[i];
+    return plan_bind(job, s, i, false, t->dtype, t->offset, tensor_elements(t));
+}
+
+void plan_dims(wgsl_dims *dims, const layout *l, int n_dims) {
+    memset(dims, 0, sizeof *dims);
+    for (int i = 0; i < n_dims; i++) {
+        uint32_t size = (uint32_t)l->dim[n_dims - 1 - i];
+        if (i < 4) dims->near[i] = size;
+        else dims->far[i - 4] = size;
+    }
+}
+
+void plan_view(wgsl_view *view, const layout *l, int n_dims, int tensor, uint32_t offset) {
+    memset(view, 0, sizeof *view);
+    view->offset = offset;
+    for (int i = 0; i < n_dims; i++) {
+        uint32_t stride = (uint32_t)l->stride[tensor][n_dims - 1 - i];
+        if (i < 4) view->near[i] = stride;
+        else view->far[i - 4] = stride;
+    }
+}
+
+bool plan_is_float(weft_dtype dtype) { return dtype == WEFT_F32 || plan_is_small(dtype); }
+
+bool plan_is_plain(weft_dtype dtype) { return plan_is_float(dtype) || dtype == WEFT_I32; }
+
+bool plan_is_small(weft_dtype dtype) { return dtype == WEFT_F16 || dtype == WEFT_BF16; }
+
+const char *plan_format(weft_dtype dtype) {
+    static const char *const files[] = {SHADER_FORMATS};
+    const dtype_info *info = dtype_find(dtype);
+    if (!info) return NULL;
+    size_t n = strlen(info->name);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        const char *name = files[i] + strlen("format/");
+        if (strncmp(name, info->name, n) == 0 && strcmp(name + n, ".wgsl") == 0) return files[i];
+    }
+    return NULL;
+}
+
+void plan_weights(plan_step *s, weft_dtype dtype, uint64_t row_bytes, uint64_t at) {
+    /* Plain types are read as vectors where they lie so; blocks of odd sizes as words. */
+    bool is_vec4 = !dtype_find(dtype)->is_quantized && row_bytes % 16 == 0 && at % 16 == 0;
+    step_source(s, "lib/weights.wgsl");
+    step_source(s, is_vec4 ? "lib/words_vec4.wgsl" : "lib/words.wgsl");
+    step_source(s, plan_format(dtype));
+}
+
+void plan_scatter(plan_step *s, weft_dtype dtype) {
+    step_source(s, plan_is_small(dtype) ? "lib/out_atomic.wgsl" : "lib/out_plain.wgsl");
+}
+
+void plan_lanes(const plan_job *job, plan_step *s, uint32_t threads, uint32_t lanes) {
+    uint32_t size = job->caps->subgroup_size;
+    bool has_subgroups = (job->row->needs & F_SUBGROUPS) && lanes >= size && lanes % size == 0;
+    step_source(s, has_subgroups ? "lib/lanes_subgroup.wgsl" : "lib/lanes.wgsl");
+    step_const(s, "WG", threads);
+    step_const(s, "LANES", lanes);
+    if (has_subgroups) step_const(s, "SUBGROUP", size);
+}
+
+uint32_t plan_power(int64_t wanted, uint32_t low, uint32_t high) {
+    uint32_t power = low;
+    while (power < high && power < wanted) power *= 2;
+    return power;
+}
+
+uint64_t plan_groups(int64_t items, int64_t per_group) {
+    return (uint64_t)((items + per_group - 1) / per_group);
+}
+
+bool plan_has_subgroups(const gpu_caps *caps) {
+    uint32_t size = caps->subgroup_size;
+    return caps->has_subgroups && size >= 4 && size <= 128 && (size & (size - 1)) == 0;
+}

@@ -1,0 +1,12 @@
+// Plain f32 weights as blocks of 8. What every format gives is described in lib/weights.wgsl.
+// SPDX-License-Identifier: MIT
+
+const BLOCK: u32 = 8u;
+const BLOCK_BYTES: u32 = 32u;
+
+fn piece_offsets(c: u32) -> vec2<u32> { return vec2<u32>(0u, 4u); }
+
+fn piece_at(block_at: u32, c: u32) -> Piece {
+    let at = block_at >> 2u;
+    return Piece(bitcast<vec4<f32>>(w_vec4(at)), bitcast<vec4<f32>>(w_vec4(at + 4u)));
+}

@@ -1,0 +1,19 @@
+// Weights of any format, eight at a time. A format (format/<name>.wgsl) reads the words of binding
+// `w` through w_word and w_vec4 (lib/words.wgsl or lib/words_vec4.wgsl) and gives: BLOCK,
+// BLOCK_BYTES      weights in a block (a multiple of 8) and its bytes (a multiple of 2)
+// piece_at(block_at, c)   piece c of the block at byte block_at: two groups of four neighbouring
+// weights as f32 piece_offsets(c)        where in the block the two groups lie (multiples of 4)
+// Pieces 0 .. BLOCK / 8 - 1 are a whole block. SPDX-License-Identifier: MIT
+
+struct Piece {
+    a: vec4<f32>,
+    b: vec4<f32>,
+}
+
+const PIECES: u32 = BLOCK / 8u; // in a block
+
+// Piece p of the row at byte row_at.
+fn row_piece(row_at: u32, p: u32) -> Piece { return piece_at(row_at + (p / PIECES) * BLOCK_BYTES, p % PIECES); }
+
+// Where in the row the two groups of piece p lie.
+fn row_offsets(p: u32) -> vec2<u32> { return vec2<u32>((p / PIECES) * BLOCK) + piece_offsets(p % PIECES); }

@@ -1,0 +1,118 @@
+// x @ w^T for many rows of x: a workgroup makes TILE_X x TILE_W outputs, a thread 4 x 4 of them,
+// over steps of 32 along k held in workgroup memory as [k][row]. Each step is summed by itself and
+// added (straight sums over thousands lose too much). x is f32. Consts: WG = TILE_X * TILE_W / 16,
+// TILE_X, TILE_W, HAS_BIAS. Formats: lib/weights.wgsl. SPDX-License-Identifier: MIT
+
+struct Params {
+    n: u32,   // rows of w here
+    n_x: u32, // rows of x here
+    n_pieces: u32,
+    n_tiles_w: u32,
+    x_at: u32, // vectors of four
+    x_stride: u32,
+    w_at: u32, // bytes
+    w_stride: u32,
+    out_at: u32, // elements
+    out_stride: u32,
+    bias_at: u32,
+    n_groups: u32,
+}
+
+@group(0) @binding(0) var<storage, read> x: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> bias: array<f32>;
+@group(0) @binding(3) var<storage, read_write> out: array<f32>;
+@group(1) @binding(0) var<uniform> P: Params;
+
+const STEP: u32 = 32u; // along k: 4 pieces
+
+var<workgroup> tile_x: array<f32, STEP * TILE_X>;
+var<workgroup> tile_w: array<f32, STEP * TILE_W>;
+
+fn put_x(at: u32, v: vec4<f32>) {
+    tile_x[at] = v.x;
+    tile_x[at + TILE_X] = v.y;
+    tile_x[at + 2u * TILE_X] = v.z;
+    tile_x[at + 3u * TILE_X] = v.w;
+}
+
+fn put_w(at: u32, v: vec4<f32>) {
+    tile_w[at] = v.x;
+    tile_w[at + TILE_W] = v.y;
+    tile_w[at + 2u * TILE_W] = v.z;
+    tile_w[at + 3u * TILE_W] = v.w;
+}
+
+// Rows and pieces past the end are zeros.
+fn load_tiles(thread: u32, first_x: u32, first_w: u32, first_piece: u32) {
+    for (var i = thread; i < TILE_X * 8u; i += WG) {
+        let row = i % TILE_X;
+        let k4 = i / TILE_X;
+        var v = vec4<f32>(0.0);
+        if (first_x + row < P.n_x && first_piece + k4 / 2u < P.n_pieces) {
+            v = x[P.x_at + (first_x + row) * P.x_stride + first_piece * 2u + k4];
+        }
+        put_x(k4 * 4u * TILE_X + row, v);
+    }
+    for (var i = thread; i < TILE_W * 4u; i += WG) {
+        let row = i % TILE_W;
+        let p = first_piece + i / TILE_W;
+        var v = Piece(vec4<f32>(0.0), vec4<f32>(0.0));
+        if (first_w + row < P.n && p < P.n_pieces) { v = row_piece(P.w_at + (first_w + row) * P.w_stride, p); }
+        let o = row_offsets(p) - vec2<u32>(first_piece * 8u);
+        put_w(o.x * TILE_W + row, v.a);
+        put_w(o.y * TILE_W + row, v.b);
+    }
+}
+
+fn store(row: u32, col: u32, v: vec4<f32>) {
+    if (row >= P.n_x) { return; }
+    let at = P.out_at + row * P.out_stride + col;
+    for (var j = 0u; j < 4u; j++) {
+        if (col + j < P.n) {
+            var value = v[j];
+            if (HAS_BIAS) { value += bias[P.bias_at + col + j]; }
+            out[at + j] = value;
+        }
+    }
+}
+
+@compute @workgroup_size(WG)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>,
+        @builtin(local_invocation_index) thread: u32) {
+    let g = group_index(group, grid);
+    if (g >= P.n_groups) { return; }
+    let first_w = (g % P.n_tiles_w) * TILE_W;
+    let first_x = (g / P.n_tiles_w) * TILE_X;
+    let col = (thread % (TILE_W / 4u)) * 4u;
+    let row = (thread / (TILE_W / 4u)) * 4u;
+    var sum0 = vec4<f32>(0.0);
+    var sum1 = vec4<f32>(0.0);
+    var sum2 = vec4<f32>(0.0);
+    var sum3 = vec4<f32>(0.0);
+    for (var p = 0u; p < P.n_pieces; p += 4u) {
+        load_tiles(thread, first_x, first_w, p);
+        workgroupBarrier();
+        var part0 = vec4<f32>(0.0);
+        var part1 = vec4<f32>(0.0);
+        var part2 = vec4<f32>(0.0);
+        var part3 = vec4<f32>(0.0);
+        for (var k = 0u; k < STEP; k++) {
+            let i = k * TILE_W + col;
+            let j = k * TILE_X + row;
+            let b = vec4<f32>(tile_w[i], tile_w[i + 1u], tile_w[i + 2u], tile_w[i + 3u]);
+            part0 += tile_x[j] * b;
+            part1 += tile_x[j + 1u] * b;
+            part2 += tile_x[j + 2u] * b;
+            part3 += tile_x[j + 3u] * b;
+        }
+        sum0 += part0;
+        sum1 += part1;
+        sum2 += part2;
+        sum3 += part3;
+        workgroupBarrier();
+    }
+    store(first_x + row, first_w + col, sum0);
+    store(first_x + row + 1u, first_w + col, sum1);
+    store(first_x + row + 2u, first_w + col, sum2);
+    store(first_x + row + 3u, first_w + col, sum3);
+}
