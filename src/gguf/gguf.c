@@ -59,13 +59,8 @@ typedef struct reader {
     size_t n, at; /* at <= n always */
 } reader;
 
-/* A name out of the file, made fit for a message: short and printable. */
-typedef struct shown {
-    char text[72];
-} shown;
-
-static shown show(gguf_string s) {
-    shown out;
+gguf_shown gguf_show(gguf_string s) {
+    gguf_shown out;
     size_t n = s.n < 60 ? s.n : 60, i;
     for (i = 0; i < n; i++) {
         char c = s.data[i];
@@ -175,11 +170,11 @@ static weft_status take_pair(gguf_file *f, reader *r) {
             v->key.n, MAX_KEY_BYTES);
     uint32_t other;
     REQUIRE(!map_get(&f->keys, v->key.data, v->key.n, &other), WEFT_FORMAT,
-            "the key '%s' appears twice", show(v->key).text);
+            "the key '%s' appears twice", gguf_show(v->key).text);
     TRY(map_set(&f->keys, v->key.data, v->key.n, (uint32_t)f->n_values));
     f->n_values++;
     weft_status status = take_value(r, v, index);
-    return status == WEFT_OK ? status : error_prefix(status, "key '%s'", show(v->key).text);
+    return status == WEFT_OK ? status : error_prefix(status, "key '%s'", gguf_show(v->key).text);
 }
 
 static weft_status find_alignment(const gguf_file *f, uint64_t *alignment) {
@@ -253,7 +248,7 @@ static weft_status take_tensor(gguf_file *f, reader *r, uint64_t **offsets, size
     *t = (gguf_tensor){0};
     TRY(take_string(r, &t->name, "tensor name"));
     weft_status status = take_tensor_fields(f, r, t, *offsets + f->n_tensors);
-    if (status != WEFT_OK) return error_prefix(status, "tensor '%s'", show(t->name).text);
+    if (status != WEFT_OK) return error_prefix(status, "tensor '%s'", gguf_show(t->name).text);
     f->n_tensors++;
     return WEFT_OK;
 }
@@ -267,11 +262,11 @@ static weft_status place_tensors(gguf_file *f, const reader *r, const uint64_t *
         uint64_t offset = offsets[i];
         REQUIRE(offset % alignment == 0, WEFT_FORMAT,
                 "tensor '%s': its offset %" PRIu64 " is no multiple of the alignment %" PRIu64,
-                show(t->name).text, offset, alignment);
+                gguf_show(t->name).text, offset, alignment);
         REQUIRE(offset <= avail && t->bytes <= avail - offset, WEFT_FORMAT,
                 "tensor '%s': its data (offset %" PRIu64
                 ", %zu bytes) is outside the file's %" PRIu64 " bytes of tensor data",
-                show(t->name).text, offset, t->bytes, avail);
+                gguf_show(t->name).text, offset, t->bytes, avail);
         t->data = r->data + (start <= r->n ? start : r->n) + offset;
     }
     return WEFT_OK;
@@ -284,7 +279,8 @@ static int by_place(const void *a, const void *b) {
 
 static weft_status check_overlap(const gguf_tensor *a, const gguf_tensor *b) {
     REQUIRE((const char *)a->data + a->bytes <= (const char *)b->data, WEFT_FORMAT,
-            "tensor '%s': its data overlaps that of '%s'", show(b->name).text, show(a->name).text);
+            "tensor '%s': its data overlaps that of '%s'", gguf_show(b->name).text,
+            gguf_show(a->name).text);
     return WEFT_OK;
 }
 
@@ -444,7 +440,7 @@ static weft_status absorb(gguf_file *f, gguf_file *part) {
         const gguf_tensor *t = &part->tensors[i];
         uint32_t other;
         REQUIRE(!map_get(&f->names, t->name.data, t->name.n, &other), WEFT_FORMAT,
-                "tensor '%s' is in two parts", show(t->name).text);
+                "tensor '%s' is in two parts", gguf_show(t->name).text);
         REQUIRE(f->n_tensors < MAX_TENSORS, WEFT_LIMIT, "the parts have more than %d tensors",
                 MAX_TENSORS);
         TRY(mem_reserve((void **)&f->tensors, &f->tensors_capacity, f->n_tensors + 1, sizeof *t));
@@ -558,7 +554,7 @@ static bool is_integer(gguf_type type) {
 
 static bool wrong_kind(const gguf_value *v, const char *wanted, weft_status *status) {
     *status =
-        error_set(WEFT_FORMAT, "key '%s' is of type %s%s, expected %s", show(v->key).text,
+        error_set(WEFT_FORMAT, "key '%s' is of type %s%s, expected %s", gguf_show(v->key).text,
                   v->type == GGUF_ARRAY ? "array of " : "", types[v->element_type].name, wanted);
     return false;
 }

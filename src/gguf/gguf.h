@@ -93,4 +93,10 @@ int64_t gguf_integer_at(const gguf_value *v, uint64_t i); /* integers and bools;
 size_t gguf_type_bytes(gguf_type type);
 size_t gguf_value_bytes(const gguf_value *v);
 
+/* A name out of a file made fit for a message: short, and printable ASCII. */
+typedef struct gguf_shown {
+    char text[72];
+} gguf_shown;
+gguf_shown gguf_show(gguf_string s);
+
 #endif
