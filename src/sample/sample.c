@@ -1,0 +1,320 @@
+/* The chain: checks, one draw from start to end, the temperature, Mirostat and the generator.
+ * The generator is xoshiro256** (Blackman and Vigna 2018, arXiv:1805.01407), seeded by splitmix64
+ * (Steele et al. 2014), so a seed gives the same tokens on every machine. See sample.h.
+ * SPDX-License-Identifier: MIT */
+#include "sample/sample.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "sample/chain.h"
+
+static const struct {
+    const char *name;
+    sample_step choices;
+    weft_status (*logits)(sampler *s);
+} rows[] = {
+#define SAMPLER_ROW_LOGITS(name) {#name, NULL, sample_##name},
+#define SAMPLER_ROW_CHOICES(name) {#name, sample_##name, NULL},
+#define SAMPLER(name, phase, source) SAMPLER_ROW_##phase(name)
+#include "sample/samplers.def"
+#undef SAMPLER
+#undef SAMPLER_ROW_LOGITS
+#undef SAMPLER_ROW_CHOICES
+};
+
+enum { N_ROWS = sizeof rows / sizeof *rows };
+
+static uint64_t rotate(uint64_t x, int k) { return x << k | x >> (64 - k); }
+
+static uint64_t random_next(sampler *s) {
+    uint64_t *r = s->random, result = rotate(r[1] * 5, 7) * 9, t = r[1] << 17;
+    r[2] ^= r[0];
+    r[3] ^= r[1];
+    r[1] ^= r[2];
+    r[0] ^= r[3];
+    r[2] ^= t;
+    r[3] = rotate(r[3], 45);
+    return result;
+}
+
+double random_uniform(sampler *s) { return (double)(random_next(s) >> 11) * 0x1p-53; }
+
+void sampler_reset(sampler *s, uint64_t seed) {
+    for (int i = 0; i < 4; i++) { /* splitmix64 */
+        uint64_t z = seed += 0x9E3779B97F4A7C15u;
+        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+        z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+        s->random[i] = z ^ z >> 31;
+    }
+    s->mu = 2 * s->params.mirostat_tau;
+    s->n_choices = 0;
+}
+
+/* Reads params.order, or takes the table's. */
+static weft_status set_order(sampler *s, const char *order) {
+    s->n_steps = 0;
+    for (int i = 0; i < N_ROWS && !order; i++)
+        if (rows[i].choices) s->steps[s->n_steps++] = rows[i].choices;
+    while (order && *order) {
+        size_t n = strcspn(order, ",");
+        sample_step step = NULL;
+        for (int i = 0; i < N_ROWS; i++)
+            if (strlen(rows[i].name) == n && !memcmp(rows[i].name, order, n))
+                step = rows[i].choices;
+        REQUIRE(step, WEFT_INVALID, "\"%.*s\" is no sampler whose place can be chosen",
+                (int)(n < 40 ? n : 40), order);
+        REQUIRE(s->n_steps < SAMPLE_MAX_STEPS, WEFT_INVALID, "more than %d samplers in a row",
+                SAMPLE_MAX_STEPS);
+        s->steps[s->n_steps++] = step;
+        order += n + (order[n] == ',');
+    }
+    return WEFT_OK;
+}
+
+static weft_status check(const char *name, float value, float low, float high) {
+    REQUIRE(value >= low && value <= high, WEFT_INVALID, "%s is %g, outside %g to %g", name,
+            (double)value, (double)low, (double)high);
+    return WEFT_OK;
+}
+
+static weft_status check_params(const sampler_params *p) {
+    const float big = 1e9f;
+    TRY(check("temperature", p->temperature, -big, big));
+    REQUIRE(p->top_k >= 0, WEFT_INVALID, "top_k is %d, less than 0", p->top_k);
+    TRY(check("top_p", p->top_p, 0, big));
+    TRY(check("min_p", p->min_p, 0, 1));
+    TRY(check("repeat_penalty", p->repeat_penalty, 0, big));
+    TRY(check("presence_penalty", p->presence_penalty, -big, big));
+    TRY(check("frequency_penalty", p->frequency_penalty, -big, big));
+    REQUIRE(p->penalty_window >= -1, WEFT_INVALID, "penalty_window is %d, less than -1",
+            p->penalty_window);
+    TRY(check("temperature_range", p->temperature_range, 0, big));
+    TRY(check("temperature_exponent", p->temperature_exponent, 0, big));
+    TRY(check("typical_p", p->typical_p, 0, big));
+    TRY(check("top_n_sigma", p->top_n_sigma, 0, big));
+    TRY(check("xtc_probability", p->xtc_probability, 0, 1));
+    TRY(check("xtc_threshold", p->xtc_threshold, 0, 1));
+    TRY(check("dry_multiplier", p->dry_multiplier, 0, big));
+    TRY(check("dry_base", p->dry_base, 0, big));
+    REQUIRE(p->dry_allowed >= 0, WEFT_INVALID, "dry_allowed is %d, less than 0", p->dry_allowed);
+    REQUIRE(p->dry_window >= -1, WEFT_INVALID, "dry_window is %d, less than -1", p->dry_window);
+    TRY(check("mirostat_tau", p->mirostat_tau, 0, big));
+    return check("mirostat_eta", p->mirostat_eta, 0, big);
+}
+
+static weft_status copy_lists(sampler *s, const sampler_params *p) {
+    for (size_t i = 0; i < p->n_bias; i++) {
+        REQUIRE(p->bias[i].id >= 0 && (size_t)p->bias[i].id < s->n_vocab, WEFT_INDEX,
+                "bias for token %d, of %zu", p->bias[i].id, s->n_vocab);
+        REQUIRE(!isnan(p->bias[i].bias), WEFT_INVALID, "the bias for token %d is not a number",
+                p->bias[i].id);
+    }
+    s->params.bias = mem_copy(p->bias, p->n_bias * sizeof *p->bias);
+    if (!s->params.bias) return WEFT_NO_MEMORY;
+    s->params.dry_breaks = NULL;
+    if (!p->n_dry_breaks) return WEFT_OK;
+    s->breaks = mem_array(s->n_vocab, 1);
+    if (!s->breaks) return WEFT_NO_MEMORY;
+    for (size_t i = 0; i < p->n_dry_breaks; i++) {
+        REQUIRE(p->dry_breaks[i] >= 0 && (size_t)p->dry_breaks[i] < s->n_vocab, WEFT_INDEX,
+                "DRY break %d, of %zu tokens", p->dry_breaks[i], s->n_vocab);
+        s->breaks[p->dry_breaks[i]] = 1;
+    }
+    return WEFT_OK;
+}
+
+static weft_status open_parts(sampler *s, const sampler_params *p) {
+    s->params = *p;
+    s->params.bias = NULL;
+    s->params.dry_breaks = NULL;
+    s->params.order = NULL;
+    TRY(check_params(p));
+    TRY(set_order(s, p->order));
+    TRY(copy_lists(s, p));
+    s->logits = mem_array(s->n_vocab, sizeof *s->logits);
+    s->counts = mem_array(s->n_vocab, sizeof *s->counts);
+    s->choices = mem_array(s->n_vocab, sizeof *s->choices);
+    s->best = mem_array(s->n_vocab, sizeof *s->best);
+    s->weights = mem_array(s->n_vocab, sizeof *s->weights);
+    if (!s->logits || !s->counts || !s->choices || !s->best || !s->weights) return WEFT_NO_MEMORY;
+    sampler_reset(s, p->seed);
+    return WEFT_OK;
+}
+
+weft_status sampler_open(const sampler_params *params, size_t n_vocab, sampler **out) {
+    *out = NULL;
+    REQUIRE(n_vocab && n_vocab <= INT32_MAX, WEFT_INVALID, "a vocabulary of %zu tokens", n_vocab);
+    sampler *s = mem_alloc(sizeof *s);
+    if (!s) return WEFT_NO_MEMORY;
+    s->n_vocab = n_vocab;
+    weft_status status = open_parts(s, params);
+    if (status != WEFT_OK) {
+        sampler_close(s);
+        return status;
+    }
+    *out = s;
+    return WEFT_OK;
+}
+
+void sampler_close(sampler *s) {
+    if (!s) return;
+    mem_free((void *)s->params.bias);
+    mem_free(s->logits);
+    mem_free(s->counts);
+    mem_free(s->breaks);
+    mem_free(s->matches);
+    mem_free(s->choices);
+    mem_free(s->best);
+    mem_free(s->weights);
+    mem_free(s);
+}
+
+void sampler_set_mask(sampler *s, const uint32_t *allowed) { s->mask = allowed; }
+
+void sample_temperature(sampler *s) {
+    double t = (double)s->params.temperature, range = (double)s->params.temperature_range;
+    if (range > 0 && s->n_choices > 1) {
+        double sum = choices_weigh(s), entropy = 0;
+        for (size_t i = 0; i < s->n_choices; i++) {
+            double q = (double)s->weights[i] / sum;
+            if (q > 0) entropy -= q * log(q);
+        }
+        double share = entropy / log((double)s->n_choices);
+        double exponent = s->params.temperature_exponent > 0 ? s->params.temperature_exponent : 1;
+        double low = t > range ? t - range : 0;
+        t = low + (t + range - low) * pow(share, exponent);
+    }
+    /* Relative to the largest, so that nothing overflows and a tiny T leaves the largest alone. */
+    float largest = choices_largest(s);
+    for (size_t i = 0; i < s->n_choices; i++) {
+        double below = (double)(s->choices[i].logit - largest);
+        s->choices[i].logit = below < 0 ? (float)(below / t) : 0;
+    }
+}
+
+/* Tokens more surprising than mu bits go; draw() moves mu. */
+void sample_mirostat(sampler *s) {
+    if (s->params.mirostat_tau <= 0) return;
+    double total = log(choices_weigh(s));
+    float largest = choices_largest(s);
+    double bound = (double)largest + total - (double)s->mu * log(2.0);
+    size_t n = 0;
+    s->surprise_base = (float)(total + (double)largest);
+    for (size_t i = 0; i < s->n_choices; i++) {
+        choice c = s->choices[i];
+        if ((double)c.logit >= bound || c.logit == largest) s->choices[n++] = c;
+    }
+    s->n_choices = n;
+}
+
+static void move_mu(sampler *s, float logit) {
+    if (s->params.mirostat_tau <= 0) return;
+    double surprise = (double)(s->surprise_base - logit) / log(2.0);
+    double eta = s->params.mirostat_eta > 0 ? s->params.mirostat_eta : 0.1;
+    s->mu -= (float)(eta * (surprise - (double)s->params.mirostat_tau));
+}
+
+static bool is_allowed(const sampler *s, size_t id) {
+    return !s->mask || s->mask[id / 32] >> (id % 32) & 1;
+}
+
+/* Makes choices of all tokens that may be drawn. When a logit is infinite, those that are share
+ * the probability. */
+static weft_status begin(sampler *s) {
+    size_t n = 0;
+    float largest = -INFINITY;
+    for (size_t i = 0; i < s->n_vocab; i++) {
+        float logit = s->logits[i];
+        REQUIRE(!isnan(logit), WEFT_INVALID, "the logit of token %zu is not a number", i);
+        if (logit == -INFINITY || !is_allowed(s, i)) continue;
+        if (logit > largest) largest = logit;
+        s->choices[n++] = (choice){(int32_t)i, logit};
+    }
+    REQUIRE(n, WEFT_INVALID, "no token may be drawn: all are excluded");
+    s->n_choices = n;
+    s->is_sorted = false;
+    if (largest < INFINITY) return WEFT_OK;
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (s->choices[i].logit == INFINITY) s->choices[kept++] = (choice){s->choices[i].id, 0};
+    s->n_choices = kept;
+    return WEFT_OK;
+}
+
+/* The place of the best choice, the lowest id among equals. */
+static size_t find_best(const sampler *s) {
+    size_t best = 0;
+    for (size_t i = 1; i < s->n_choices; i++)
+        if (s->choices[i].logit > s->choices[best].logit) best = i;
+    return best;
+}
+
+static size_t pick(sampler *s, double total) {
+    double at = random_uniform(s) * total;
+    size_t last = 0;
+    for (size_t i = 0; i < s->n_choices; i++) {
+        if (s->weights[i] <= 0) continue;
+        last = i;
+        at -= (double)s->weights[i];
+        if (at < 0) break;
+    }
+    return last; /* rounding may leave a rest: it is the last possible one's */
+}
+
+weft_status sampler_draw(sampler *s, const float *logits, const int32_t *history, size_t n_history,
+                         int32_t *token, float *log_prob) {
+    for (size_t i = 0; i < n_history; i++)
+        REQUIRE(history[i] >= 0 && (size_t)history[i] < s->n_vocab, WEFT_INDEX,
+                "token %d of the history is not among %zu", history[i], s->n_vocab);
+    memcpy(s->logits, logits, s->n_vocab * sizeof *logits);
+    s->history = history;
+    s->n_history = n_history;
+    s->n_choices = 0;
+    for (int i = 0; i < N_ROWS; i++)
+        if (rows[i].logits) TRY(rows[i].logits(s));
+    TRY(begin(s));
+    bool is_greedy = s->params.temperature <= 0;
+    for (int i = 0; i < s->n_steps && !is_greedy; i++) s->steps[i](s);
+    double total = choices_weigh(s);
+    s->last_largest = choices_largest(s);
+    s->last_total_log = (float)log(total);
+    size_t at = is_greedy ? find_best(s) : pick(s, total);
+    choice drawn = s->choices[at];
+    if (!is_greedy) move_mu(s, drawn.logit);
+    *token = drawn.id;
+    sample_choice c = {0};
+    sampler_choice(s, at, &c);
+    if (log_prob) *log_prob = c.log_prob;
+    return WEFT_OK;
+}
+
+bool sampler_choice(const sampler *s, size_t i, sample_choice *out) {
+    if (i >= s->n_choices) return false;
+    float log_prob = s->choices[i].logit - s->last_largest - s->last_total_log;
+    *out = (sample_choice){s->choices[i].id, log_prob < 0 ? log_prob : 0};
+    return true;
+}
+
+weft_status sample_best(const float *logits, size_t n_vocab, size_t n, sample_choice *out) {
+    sampler_params params = {0};
+    sampler *s;
+    if (n > n_vocab) n = n_vocab;
+    TRY(sampler_open(&params, n_vocab, &s));
+    memcpy(s->logits, logits, n_vocab * sizeof *logits);
+    weft_status status = begin(s);
+    if (status == WEFT_OK) {
+        double total = log(choices_weigh(s));
+        float largest = choices_largest(s);
+        size_t found = n < s->n_choices ? n : s->n_choices;
+        choices_best(s, found);
+        for (size_t i = 0; i < found; i++) {
+            float log_prob = (float)((double)(s->best[i].logit - largest) - total);
+            out[i] = (sample_choice){s->best[i].id, log_prob < 0 ? log_prob : 0};
+        }
+        for (size_t i = found; i < n; i++) out[i] = (sample_choice){-1, -INFINITY};
+    }
+    sampler_close(s);
+    return status;
+}
