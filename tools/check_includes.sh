@@ -12,7 +12,7 @@ allowed() { # FOLDER -> what a file there may include in quotes, as patterns
     src/gguf) echo 'base/* tensor/dtype.h' ;;
     src/tokenizer | src/sample) echo 'base/*' ;;
     src/model) echo 'weft/weft.h tensor/fused.h gguf/* base/*' ;;
-    src/llm) echo 'weft/* model/* tokenizer/* sample/* base/*' ;;
+    src/llm) echo 'weft/* gguf/* model/* tokenizer/* sample/* base/*' ;;
     cli | server | examples | bench) echo 'weft/*' ;;
     *) echo '*' ;; # tests and tools
     esac

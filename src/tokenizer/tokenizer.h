@@ -14,6 +14,8 @@
 
 /* Kinds of tokens: the numbers of tokenizer.ggml.token_type. */
 enum { TOKEN_NORMAL = 1, TOKEN_UNKNOWN, TOKEN_CONTROL, TOKEN_USER, TOKEN_UNUSED, TOKEN_BYTE };
+/* White space that an added token swallows on its left and right. */
+enum { TOKEN_STRIPS_LEFT = 1, TOKEN_STRIPS_RIGHT = 2 };
 
 typedef struct token_text {
     const char *data;
@@ -34,6 +36,8 @@ typedef struct tokenizer_desc {
     /* 1, 0, or -1 = the model's default */
     int add_bos, add_eos, add_space_prefix, remove_extra_whitespaces;
     token_text precompiled_charsmap; /* UGM */
+    const uint8_t *strips;           /* n_tokens of TOKEN_STRIPS_*, or NULL */
+    bool keeps_case, keeps_accents;  /* WPM: off = text is lower-cased and loses its accents */
 } tokenizer_desc;
 
 typedef struct tokenizer tokenizer;
@@ -51,7 +55,8 @@ enum {
     ENCODE_ADD_SPECIAL = 1,   /* BOS/EOS/CLS/SEP as the model wants them; never a second BOS */
     ENCODE_PARSE_SPECIAL = 2, /* control tokens' texts in the input become those tokens */
 };
-/* Appends the ids of text[0..n) (any bytes) to `out`. */
+/* Appends the ids of text[0..n) to `out`, which is left as it was when this fails. Any bytes will
+ * do: every byte that is no part of a well-formed UTF-8 character counts as U+FFFD. */
 weft_status tokenizer_encode(const tokenizer *t, const char *text, size_t n, int flags,
                              token_list *out);
 

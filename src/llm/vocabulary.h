@@ -1,0 +1,14 @@
+/* The bridge from a GGUF's tokenizer.ggml.* keys to a tokenizer.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_LLM_VOCABULARY_H
+#define WEFT_LLM_VOCABULARY_H
+
+#include "gguf/gguf.h"
+#include "tokenizer/tokenizer.h"
+
+/* Makes the file's tokenizer; the caller closes it, and it does not keep the file. A missing or
+ * wrong key is WEFT_FORMAT, an unknown kind of tokenizer WEFT_UNSUPPORTED; both name the key. A
+ * file without a key for a special token has none: no BOS is invented. */
+weft_status vocabulary_open(const gguf_file *f, tokenizer **out);
+
+#endif

@@ -1,0 +1,333 @@
+/* Two ways to the same result: words of up to SHORT symbols scan an array for the best pair, longer
+ * ones keep candidates in a heap over a linked row. A candidate is stale when one of its symbols
+ * changed since; symbols only grow, so comparing both is enough. See merge.h.
+ * SPDX-License-Identifier: MIT */
+#include "tokenizer/merge.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+
+enum { SHORT = 32, CACHED_BYTES = 31, CACHED_IDS = 7, CACHE_LIMIT = 1 << 15 };
+
+/* One cache line: a word and its ids. n_ids = 0: free. */
+struct merge_word {
+    char text[CACHED_BYTES];
+    uint8_t n_text;
+    uint32_t n_ids;
+    int32_t ids[CACHED_IDS];
+};
+
+struct merge_symbol_cell {
+    uint32_t symbol, start;  /* start: in bytes */
+    uint32_t previous, next; /* cell numbers, MERGE_NONE at the ends; symbol == DEAD: merged away */
+};
+
+struct merge_candidate {
+    uint64_t key; /* order << 32 | cell number of the left symbol */
+    uint32_t left, right;
+};
+
+enum { DEAD = UINT32_MAX - 1 };
+
+weft_status token_list_add(token_list *l, int32_t id) {
+    if (l->n == l->capacity) {
+        void *ids = l->ids;
+        weft_status status = mem_reserve(&ids, &l->capacity, l->n + 1, sizeof *l->ids);
+        l->ids = ids;
+        TRY(status);
+    }
+    l->ids[l->n++] = id;
+    return WEFT_OK;
+}
+
+weft_status merge_symbol(merger *m, const map *ids, const char *text, size_t n, uint32_t *symbol) {
+    if (map_get(ids, text, n, symbol)) return WEFT_OK;
+    if (map_get(&m->extra, text, n, symbol)) {
+        *symbol += m->n_tokens;
+        return WEFT_OK;
+    }
+    char *copy = arena_string(&m->arena, text, n);
+    if (!copy) return WEFT_NO_MEMORY;
+    REQUIRE(m->n_extra < DEAD - m->n_tokens, WEFT_LIMIT, "too many different texts in the merges");
+    TRY(map_set(&m->extra, copy, n, m->n_extra));
+    *symbol = m->n_tokens + m->n_extra++;
+    return WEFT_OK;
+}
+
+static size_t pair_slot(const merger *m, uint32_t left, uint32_t right) {
+    uint64_t h = ((uint64_t)left << 32 | right) * 0x9E3779B97F4A7C15u;
+    size_t i = (size_t)(h >> 32) & (m->n_slots - 1);
+    while (m->pairs[i].left != MERGE_NONE &&
+           (m->pairs[i].left != left || m->pairs[i].right != right))
+        i = (i + 1) & (m->n_slots - 1);
+    return i;
+}
+
+static weft_status grow_pairs(merger *m) {
+    merger bigger = *m;
+    bigger.n_slots = m->n_slots ? m->n_slots * 2 : 1024;
+    bigger.pairs = mem_grow(NULL, bigger.n_slots, sizeof *bigger.pairs);
+    if (!bigger.pairs) return WEFT_NO_MEMORY;
+    for (size_t i = 0; i < bigger.n_slots; i++) bigger.pairs[i].left = MERGE_NONE;
+    for (size_t i = 0; i < m->n_slots; i++) {
+        const merge_pair *p = &m->pairs[i];
+        if (p->left != MERGE_NONE) bigger.pairs[pair_slot(&bigger, p->left, p->right)] = *p;
+    }
+    mem_free(m->pairs);
+    *m = bigger;
+    return WEFT_OK;
+}
+
+weft_status merge_add(merger *m, uint32_t left, uint32_t right, uint32_t order, uint32_t merged) {
+    if (m->n_pairs >= m->n_slots / 8 * 5) TRY(grow_pairs(m));
+    merge_pair *p = &m->pairs[pair_slot(m, left, right)];
+    if (p->left != MERGE_NONE) return WEFT_OK;
+    *p = (merge_pair){left, right, order, merged};
+    m->n_pairs++;
+    return WEFT_OK;
+}
+
+void merger_free(merger *m) {
+    mem_free(m->pairs);
+    map_free(&m->extra);
+    map_free(&m->char_symbols);
+    arena_free(&m->arena);
+    *m = (merger){0};
+}
+
+static const merge_pair *find_pair(const merger *m, uint32_t left, uint32_t right) {
+    if (left == MERGE_NONE || right == MERGE_NONE || !m->n_slots) return NULL;
+    const merge_pair *p = &m->pairs[pair_slot(m, left, right)];
+    return p->left == MERGE_NONE ? NULL : p;
+}
+
+weft_status merge_work_open(merge_work *w, size_t n) {
+    size_t slots = 64;
+    while (slots < CACHE_LIMIT && slots * 16 < n) slots *= 2;
+    w->cache = mem_array(slots, sizeof *w->cache);
+    if (!w->cache) return WEFT_NO_MEMORY;
+    w->n_cache = slots;
+    return WEFT_OK;
+}
+
+void merge_work_close(merge_work *w) {
+    mem_free(w->cache);
+    mem_free(w->cells);
+    mem_free(w->heap);
+    *w = (merge_work){0};
+}
+
+/* The symbol at text[at], and the length of its text. */
+static uint32_t first_symbol(const merger *m, const char *text, size_t n, size_t at,
+                             size_t *bytes) {
+    uint8_t byte = (uint8_t)text[at];
+    *bytes = 1;
+    if (m->is_byte_level || byte < 0x80) return m->byte_symbols[byte];
+    int32_t code;
+    *bytes = (size_t)utf8_decode(text + at, n - at, &code);
+    uint32_t symbol;
+    return map_get(&m->char_symbols, text + at, *bytes, &symbol) ? symbol : MERGE_NONE;
+}
+
+static weft_status put_bytes(const merger *m, const char *text, size_t n, token_list *out) {
+    for (size_t i = 0; i < n; i++) {
+        int32_t id = m->byte_ids[(uint8_t)text[i]];
+        if (id < 0) id = m->unknown;
+        if (id >= 0) TRY(token_list_add(out, id));
+    }
+    return WEFT_OK;
+}
+
+static weft_status put_symbol(const merger *m, uint32_t symbol, const char *text, size_t n,
+                              token_list *out) {
+    if (symbol < m->n_tokens) return token_list_add(out, (int32_t)symbol);
+    return put_bytes(m, text, n, out);
+}
+
+typedef struct short_word {
+    uint32_t symbol[SHORT], start[SHORT + 1];
+    uint32_t order[SHORT], merged[SHORT]; /* of the pair that begins here */
+    int n;
+} short_word;
+
+static void look_up_pair(const merger *m, short_word *s, int i) {
+    const merge_pair *p = i + 1 < s->n ? find_pair(m, s->symbol[i], s->symbol[i + 1]) : NULL;
+    s->order[i] = p ? p->order : UINT32_MAX;
+    s->merged[i] = p ? p->merged : MERGE_NONE;
+}
+
+static weft_status merge_short(const merger *m, short_word *s, const char *text, token_list *out) {
+    for (int i = 0; i < s->n; i++) look_up_pair(m, s, i);
+    for (;;) {
+        int best = 0;
+        for (int i = 1; i < s->n; i++)
+            if (s->order[i] < s->order[best]) best = i;
+        if (s->merged[best] == MERGE_NONE) break;
+        s->symbol[best] = s->merged[best];
+        size_t tail = (size_t)(s->n - best - 2);
+        memmove(&s->symbol[best + 1], &s->symbol[best + 2], tail * sizeof *s->symbol);
+        memmove(&s->start[best + 1], &s->start[best + 2], (tail + 1) * sizeof *s->start);
+        memmove(&s->order[best + 1], &s->order[best + 2], tail * sizeof *s->order);
+        memmove(&s->merged[best + 1], &s->merged[best + 2], tail * sizeof *s->merged);
+        s->n--;
+        look_up_pair(m, s, best);
+        if (best) look_up_pair(m, s, best - 1);
+    }
+    for (int i = 0; i < s->n; i++)
+        TRY(put_symbol(m, s->symbol[i], text + s->start[i], s->start[i + 1] - s->start[i], out));
+    return WEFT_OK;
+}
+
+static void sift_down(struct merge_candidate *heap, size_t n, size_t i) {
+    struct merge_candidate moving = heap[i];
+    for (;;) {
+        size_t child = 2 * i + 1;
+        if (child >= n) break;
+        if (child + 1 < n && heap[child + 1].key < heap[child].key) child++;
+        if (heap[child].key >= moving.key) break;
+        heap[i] = heap[child];
+        i = child;
+    }
+    heap[i] = moving;
+}
+
+static weft_status reserve_heap(merge_work *w, size_t n) {
+    void *heap = w->heap;
+    weft_status status = mem_reserve(&heap, &w->heap_capacity, n, sizeof *w->heap);
+    w->heap = heap;
+    return status;
+}
+
+/* Puts the pair that begins at cell i on the heap, if it is one. */
+static weft_status push(const merger *m, merge_work *w, size_t *n_heap, uint32_t i) {
+    if (i == MERGE_NONE || w->cells[i].next == MERGE_NONE) return WEFT_OK;
+    uint32_t left = w->cells[i].symbol, right = w->cells[w->cells[i].next].symbol;
+    const merge_pair *p = find_pair(m, left, right);
+    if (!p) return WEFT_OK;
+    TRY(reserve_heap(w, *n_heap + 1));
+    struct merge_candidate c = {(uint64_t)p->order << 32 | i, left, right};
+    size_t at = (*n_heap)++;
+    while (at && w->heap[(at - 1) / 2].key > c.key) {
+        w->heap[at] = w->heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    w->heap[at] = c;
+    return WEFT_OK;
+}
+
+static weft_status fill_cells(const merger *m, merge_work *w, const char *text, size_t n,
+                              uint32_t *n_cells) {
+    uint32_t count = 0;
+    for (size_t at = 0, bytes; at < n; at += bytes, count++) {
+        if (count >= w->cells_capacity) {
+            void *cells = w->cells;
+            weft_status status =
+                mem_reserve(&cells, &w->cells_capacity, count + 1, sizeof *w->cells);
+            w->cells = cells;
+            TRY(status);
+        }
+        uint32_t symbol = first_symbol(m, text, n, at, &bytes);
+        w->cells[count] = (struct merge_symbol_cell){symbol, (uint32_t)at, count - 1, count + 1};
+    }
+    w->cells[count - 1].next = MERGE_NONE; /* the first cell's `previous` already is */
+    *n_cells = count;
+    return WEFT_OK;
+}
+
+static weft_status merge_long(const merger *m, merge_work *w, const char *text, size_t n,
+                              token_list *out) {
+    uint32_t n_cells;
+    TRY(fill_cells(m, w, text, n, &n_cells));
+    size_t n_heap = 0;
+    TRY(reserve_heap(w, n_cells));
+    for (uint32_t i = 0; i + 1 < n_cells; i++) {
+        const merge_pair *p = find_pair(m, w->cells[i].symbol, w->cells[i + 1].symbol);
+        if (!p) continue;
+        w->heap[n_heap++] =
+            (struct merge_candidate){(uint64_t)p->order << 32 | i, p->left, p->right};
+    }
+    for (size_t i = n_heap / 2; i-- > 0;) sift_down(w->heap, n_heap, i);
+    while (n_heap) {
+        struct merge_candidate best = w->heap[0];
+        w->heap[0] = w->heap[--n_heap];
+        if (n_heap) sift_down(w->heap, n_heap, 0);
+        uint32_t i = (uint32_t)best.key;
+        struct merge_symbol_cell *left = &w->cells[i];
+        if (left->symbol != best.left || left->next == MERGE_NONE) continue;
+        struct merge_symbol_cell *right = &w->cells[left->next];
+        if (right->symbol != best.right) continue;
+        left->symbol = find_pair(m, best.left, best.right)->merged;
+        right->symbol = DEAD;
+        left->next = right->next;
+        if (right->next != MERGE_NONE) w->cells[right->next].previous = i;
+        uint32_t previous = left->previous;
+        TRY(push(m, w, &n_heap, previous));
+        TRY(push(m, w, &n_heap, i));
+    }
+    for (uint32_t i = 0; i != MERGE_NONE; i = w->cells[i].next) {
+        const struct merge_symbol_cell *c = &w->cells[i];
+        size_t end = c->next == MERGE_NONE ? n : w->cells[c->next].start;
+        TRY(put_symbol(m, c->symbol, text + c->start, end - c->start, out));
+    }
+    return WEFT_OK;
+}
+
+static weft_status merge_word(const merger *m, merge_work *w, const char *text, size_t n,
+                              token_list *out) {
+    if (n <= SHORT * 4) {
+        short_word s;
+        size_t at = 0, bytes;
+        for (s.n = 0; at < n && s.n < SHORT; at += bytes, s.n++) {
+            s.symbol[s.n] = first_symbol(m, text, n, at, &bytes);
+            s.start[s.n] = (uint32_t)at;
+        }
+        s.start[s.n] = (uint32_t)n;
+        if (at == n) return merge_short(m, &s, text, out);
+    }
+    return merge_long(m, w, text, n, out);
+}
+
+static weft_status cached_word(const merger *m, merge_work *w, const char *text, size_t n,
+                               token_list *out) {
+    if (n > CACHED_BYTES) return merge_word(m, w, text, n, out);
+    struct merge_word *slot = &w->cache[hash_bytes(text, n, 0) & (w->n_cache - 1)];
+    if (slot->n_ids && slot->n_text == n && !memcmp(slot->text, text, n)) {
+        for (uint32_t i = 0; i < slot->n_ids; i++) TRY(token_list_add(out, slot->ids[i]));
+        return WEFT_OK;
+    }
+    size_t first = out->n;
+    TRY(merge_word(m, w, text, n, out));
+    size_t n_ids = out->n - first;
+    if (n_ids && n_ids <= CACHED_IDS) {
+        memcpy(slot->text, text, n);
+        slot->n_text = (uint8_t)n;
+        slot->n_ids = (uint32_t)n_ids;
+        memcpy(slot->ids, out->ids + first, n_ids * sizeof *slot->ids);
+    }
+    return WEFT_OK;
+}
+
+/* The length of a space at text[at] (" " or U+2581), 0 when there is none. */
+static size_t space_at(const char *text, size_t n, size_t at) {
+    if (text[at] == ' ') return 1;
+    return n - at >= 3 && !memcmp(text + at, "\xE2\x96\x81", 3) ? 3 : 0;
+}
+
+weft_status merge_encode(const merger *m, merge_work *w, const char *text, size_t n,
+                         token_list *out) {
+    if (!n) return WEFT_OK;
+    if (m->is_byte_level || m->joins_spaces) return cached_word(m, w, text, n, out);
+    size_t begin = 0;
+    bool after_space = true;
+    for (size_t at = 0; at < n;) {
+        size_t space = space_at(text, n, at);
+        if (space && !after_space) {
+            TRY(cached_word(m, w, text + begin, at - begin, out));
+            begin = at;
+        }
+        after_space = space != 0;
+        at += space ? space : 1;
+    }
+    return cached_word(m, w, text + begin, n - begin, out);
+}
