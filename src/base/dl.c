@@ -2,6 +2,7 @@
 #include "base/dl.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
 
 void *dl_open(const char *path) {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -12,5 +13,7 @@ void *dl_open(const char *path) {
     }
     return library;
 }
+
+void dl_name(const char *name, char *out, size_t cap) { snprintf(out, cap, "lib%s.so", name); }
 
 void *dl_find(void *library, const char *symbol) { return dlsym(library, symbol); }
