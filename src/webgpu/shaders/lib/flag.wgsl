@@ -1,7 +1,7 @@
-// The flag of kernels that take indices from data (rows with F_FLAG). A bad index reads 0, writes nothing and is noted
-// here; the host finds it at the next read or sync and returns WEFT_INDEX with the first one's value.
-// flag[0] counts bad indices, flag[1] is the first one met, flag[2] the exclusive upper bound it had to keep.
-// SPDX-License-Identifier: MIT
+// The flag of kernels that take indices from data (rows with F_FLAG). A bad index reads 0, writes
+// nothing and is noted here; the host finds it at the next read or sync and returns WEFT_INDEX with
+// the first one's value. flag[0] counts bad indices, flag[1] is the first one met, flag[2] the
+// exclusive upper bound it had to keep. SPDX-License-Identifier: MIT
 
 @group(1) @binding(1) var<storage, read_write> flag: array<atomic<u32>, 4>;
 

@@ -1,10 +1,11 @@
-// Workgroups by one number. The host splits any count of groups over x, y and z (65,535 each at most), so a kernel may
-// meet more groups than were asked for and must turn those away:
+// Workgroups by one number. The host splits any count of groups over x, y and z (65,535 each at
+// most), so a kernel may meet more groups than were asked for and must turn those away:
 //
 //     @compute @workgroup_size(64)
-//     fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, ...) {
+//     fn main(@builtin(workgroup_id) group: vec3<u32>,
+//             @builtin(num_workgroups) grid: vec3<u32>, ...) {
 //         let g = group_index(group, grid);
-//         if (g >= P.n_groups) { return; }          // or a check of the element index, where that covers it
+//         if (g >= P.n_groups) { return; }   // or a check of the element, where that covers it
 //
 // The test is uniform over the workgroup, so barriers may follow it. SPDX-License-Identifier: MIT
 
