@@ -49,6 +49,9 @@ void *cpu_address(const weft_tensor *t, int64_t at);
  * else in `buffer`. Floats and i32. */
 const float *cpu_load(const cpu_kernels *k, const weft_tensor *t, int64_t at, int64_t stride,
                       int64_t n, float *buffer);
+/* The same, always written to `out`. */
+void cpu_copy_row(const cpu_kernels *k, const weft_tensor *t, int64_t at, int64_t stride, int64_t n,
+                  float *out);
 /* Where to put n results for the same place: t's own memory when they lie there as f32, else
  * `buffer`. */
 float *cpu_target(const weft_tensor *t, int64_t at, int64_t stride, float *buffer);

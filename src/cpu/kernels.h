@@ -29,11 +29,10 @@ typedef struct cpu_kernels {
     /* y[i] += a * x[i], x of f32 or f16. */
     void (*axpy_f32)(float a, const void *x, float *y, int64_t n);
     void (*axpy_f16)(float a, const void *x, float *y, int64_t n);
-    /* y[i] = exp(x[i] - shift) within 2 ulp, denormal results included; returns the sum of y. y may
-     * be x. */
-    float (*exp_sum)(const float *x, float shift, float *y, int64_t n);
-    /* y[i] = x[i] / (1 + exp(-x[i])). y may be x. */
-    void (*silu)(const float *x, float *y, int64_t n);
+    /* y[i] = exp(x[i] - shift) within 2 ulp, denormal results included; returns the sum of y. */
+    float (*exp_sum)(const float *restrict x, float shift, float *restrict y, int64_t n);
+    /* y[i] = x[i] / (1 + exp(-x[i])). */
+    void (*silu)(const float *restrict x, float *restrict y, int64_t n);
     /* To nearest even; too large gives infinity, NaN stays NaN. */
     void (*to_f16)(const float *x, uint16_t *out, int64_t n);
     void (*to_bf16)(const float *x, uint16_t *out, int64_t n);

@@ -181,7 +181,7 @@ AVX2 static void axpy_f16(float a, const void *x, float *y, int64_t n) {
 }
 
 /* The same code as the portable level, which the compiler vectorises for this target. */
-AVX2 static float exp_sum(const float *x, float shift, float *y, int64_t n) {
+AVX2 static float exp_sum(const float *restrict x, float shift, float *restrict y, int64_t n) {
     for (int64_t i = 0; i < n; i++) y[i] = exp_f32(x[i] - shift);
     __m256 s = _mm256_setzero_ps();
     int64_t i = 0;
@@ -191,7 +191,7 @@ AVX2 static float exp_sum(const float *x, float shift, float *y, int64_t n) {
     return sum;
 }
 
-AVX2 static void silu(const float *x, float *y, int64_t n) {
+AVX2 static void silu(const float *restrict x, float *restrict y, int64_t n) {
     for (int64_t i = 0; i < n; i++) y[i] = x[i] / (1 + exp_f32(-x[i]));
 }
 

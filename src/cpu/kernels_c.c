@@ -105,7 +105,7 @@ static void axpy_f16(float a, const void *x, float *y, int64_t n) {
     for (int64_t i = 0; i < n; i++) y[i] += a * f16_to_f32(v[i]);
 }
 
-static float exp_sum(const float *x, float shift, float *y, int64_t n) {
+static float exp_sum(const float *restrict x, float shift, float *restrict y, int64_t n) {
     float s[LANES] = {0};
     int64_t i = 0;
     for (; i + LANES <= n; i += LANES)
@@ -114,7 +114,7 @@ static float exp_sum(const float *x, float shift, float *y, int64_t n) {
     return lanes_sum(s);
 }
 
-static void silu(const float *x, float *y, int64_t n) {
+static void silu(const float *restrict x, float *restrict y, int64_t n) {
     for (int64_t i = 0; i < n; i++) y[i] = x[i] / (1 + exp_f32(-x[i]));
 }
 

@@ -48,7 +48,7 @@ static void attend(const job *j, int64_t row, int64_t head) {
     const float *q =
         cpu_address(j->q, j->q->offset + row * j->q->stride[0] + head * j->q->stride[1]);
     float *out = cpu_address(j->out, j->out->offset + (row * j->n_heads + head) * n);
-    float acc[MAX_HEAD] = {0}, score[PIECE], top = -INFINITY, sum = 0;
+    float acc[MAX_HEAD] = {0}, score[PIECE], share[PIECE], top = -INFINITY, sum = 0;
     int64_t k_bytes = row_bytes(j, j->k), v_bytes = row_bytes(j, j->v);
     void (*axpy)(float a, const void *x, float *y, int64_t n) =
         j->v->dtype == WEFT_F16 ? k->axpy_f16 : k->axpy_f32;
@@ -67,8 +67,8 @@ static void attend(const job *j, int64_t row, int64_t head) {
             for (int64_t i = 0; i < n; i++) acc[i] *= shrink;
         }
         top = piece_top;
-        sum += k->exp_sum(score, top, score, count);
-        for (int64_t i = 0; i < count; i++) axpy(score[i], values + i * v_bytes, acc, n);
+        sum += k->exp_sum(score, top, share, count);
+        for (int64_t i = 0; i < count; i++) axpy(share[i], values + i * v_bytes, acc, n);
     }
     for (int64_t i = 0; i < n; i++) out[i] = length > 0 ? acc[i] / sum : 0;
 }

@@ -9,49 +9,58 @@
 typedef struct job {
     const cpu_state *cpu;
     const weft_tensor *a, *b;
-    layout batches; /* of a, b, out, with a last dimension to ignore */
+    layout batches; /* of a and b, with a last dimension to ignore */
     int64_t m, n, k, n_batches;
     int64_t a_row, a_column, b_row, b_column; /* strides */
-    float *out;                               /* (n_batches, m, n) */
+    float *packed;    /* a as f32 (n_packed, m, k), when it does not lie so */
+    int64_t n_packed; /* n_batches, or 1 when all of them share a */
+    float *out;       /* (n_batches, m, n) */
 } job;
 
 typedef struct batch {
     const job *job;
-    int64_t a_at, b_at;
+    const float *a; /* (m, k) with row stride a_stride */
+    int64_t a_stride, b_at;
 } batch;
 
 static bool accepts(const weft_call *call) {
     return cpu_is_float(call->in[0]) && cpu_is_float(call->in[1]) && cpu_is_float(call->out);
 }
 
-static const float *fetch(const job *j, const weft_tensor *t, int64_t first, int64_t row_step,
-                          int64_t step, int64_t n_rows, int64_t n, float *buffer, int64_t *stride) {
-    if (t->dtype == WEFT_F32 && step == 1) {
-        *stride = row_step;
-        return cpu_address(t, first);
-    }
-    for (int64_t r = 0; r < n_rows; r++) {
-        float *place = buffer + r * *stride;
-        const float *from = cpu_load(j->cpu->kernels, t, first + r * row_step, step, n, place);
-        for (int64_t i = 0; from != place && i < n; i++) place[i] = from[i];
-    }
-    return buffer;
-}
-
 static const float *fetch_w(const void *context, int64_t row, int64_t n_rows, int64_t at, int64_t n,
                             float *buffer, int64_t *stride) {
     const batch *b = context;
     const job *j = b->job;
-    return fetch(j, j->b, b->b_at + row * j->b_column + at * j->b_row, j->b_column, j->b_row,
-                 n_rows, n, buffer, stride);
+    int64_t first = b->b_at + row * j->b_column + at * j->b_row;
+    if (j->b->dtype == WEFT_F32 && j->b_row == 1) {
+        *stride = j->b_column;
+        return cpu_address(j->b, first);
+    }
+    for (int64_t r = 0; r < n_rows; r++)
+        cpu_copy_row(j->cpu->kernels, j->b, first + r * j->b_column, j->b_row, n,
+                     buffer + r * *stride);
+    return buffer;
 }
 
 static const float *fetch_x(const void *context, int64_t row, int64_t n_rows, int64_t at, int64_t n,
                             float *buffer, int64_t *stride) {
     const batch *b = context;
-    const job *j = b->job;
-    return fetch(j, j->a, b->a_at + row * j->a_row + at * j->a_column, j->a_row, j->a_column,
-                 n_rows, n, buffer, stride);
+    (void)n_rows;
+    (void)n;
+    (void)buffer;
+    *stride = b->a_stride;
+    return b->a + row * b->a_stride + at;
+}
+
+/* Rows [first, last) of all packed matrices. */
+static void pack_rows(void *context, int64_t first, int64_t last) {
+    const job *j = context;
+    for (int64_t i = first; i < last; i++) {
+        int64_t from = j->a->offset + cpu_outer_at(&j->batches, 0, i / j->m) + i % j->m * j->a_row;
+        for (int64_t at = 0; at < j->k; at += CPU_CHUNK)
+            cpu_copy_row(j->cpu->kernels, j->a, from + at * j->a_column, j->a_column,
+                         j->k - at < CPU_CHUNK ? j->k - at : CPU_CHUNK, j->packed + i * j->k + at);
+    }
 }
 
 /* Columns [first, last) of all batches' columns in a row. */
@@ -60,9 +69,10 @@ static void run_columns(void *context, int64_t first, int64_t last) {
     while (first < last) {
         int64_t i = first / j->n, c = first % j->n,
                 n = j->n - c < last - first ? j->n - c : last - first;
-        batch b = {.job = j,
-                   .a_at = j->a->offset + cpu_outer_at(&j->batches, 0, i),
-                   .b_at = j->b->offset + cpu_outer_at(&j->batches, 1, i)};
+        batch b = {.job = j, .b_at = j->b->offset + cpu_outer_at(&j->batches, 1, i)};
+        b.a = j->packed ? j->packed + i % j->n_packed * j->m * j->k
+                        : cpu_address(j->a, j->a->offset + cpu_outer_at(&j->batches, 0, i));
+        b.a_stride = j->packed ? j->k : j->a_row;
         cpu_product p = {.kernels = j->cpu->kernels,
                          .n_w = j->n,
                          .n_x = j->m,
@@ -86,6 +96,38 @@ static weft_tensor batch_view(const weft_tensor *t, const weft_tensor *out) {
     return cpu_expand(&view, &lead);
 }
 
+/* Allocates what is not there as f32: the packed a, and the result before it is rounded. */
+static weft_status make_room(job *j, const weft_tensor *out, float **made) {
+    bool is_shared = true;
+    for (int d = 0; d < j->batches.rank; d++)
+        is_shared = is_shared && (j->batches.dim[d] == 1 || j->batches.stride[0][d] == 0);
+    j->n_packed = is_shared ? 1 : j->n_batches;
+    if (j->a->dtype != WEFT_F32 || (j->a_column != 1 && j->k > 1)) {
+        j->packed = mem_array((size_t)(j->n_packed * j->m), (size_t)j->k * sizeof *j->packed);
+        if (!j->packed) return WEFT_NO_MEMORY;
+    }
+    if (out->dtype == WEFT_F32) j->out = cpu_address(out, out->offset);
+    else j->out = *made = mem_array((size_t)tensor_elements(out), sizeof **made);
+    return j->out ? WEFT_OK : WEFT_NO_MEMORY;
+}
+
+static weft_status multiply(job *j, const weft_tensor *out) {
+    const cpu_state *cpu = j->cpu;
+    float *made = NULL;
+    weft_status status = make_room(j, out, &made);
+    if (status == WEFT_OK) {
+        if (j->packed)
+            parallel_for(cpu->n_threads, j->n_packed * j->m, cpu_grain(j->k), pack_rows, j);
+        parallel_for(cpu->n_threads, j->n_batches * j->n, cpu_grain(j->m * j->k), run_columns, j);
+        for (int64_t i = 0, total = tensor_elements(out); made && i < total; i += CPU_CHUNK)
+            cpu_store(cpu->kernels, out, out->offset + i, 1,
+                      total - i < CPU_CHUNK ? total - i : CPU_CHUNK, made + i);
+    }
+    mem_free(j->packed);
+    mem_free(made);
+    return status;
+}
+
 static weft_status run(const cpu_state *cpu, const weft_call *call) {
     const weft_tensor *a = call->in[0], *b = call->in[1], *out = call->out;
     int ar = a->rank, br = b->rank;
@@ -103,16 +145,7 @@ static weft_status run(const cpu_state *cpu, const weft_call *call) {
     const weft_tensor *both[] = {&views[0], &views[1]};
     j.batches = layout_merge_rows(both, 2);
     j.n_batches = tensor_elements(out) / (j.m * j.n);
-    float *made = NULL;
-    if (out->dtype == WEFT_F32) j.out = cpu_address(out, out->offset);
-    else j.out = made = mem_array((size_t)tensor_elements(out), sizeof *made);
-    if (!j.out) return WEFT_NO_MEMORY;
-    parallel_for(cpu->n_threads, j.n_batches * j.n, cpu_grain(j.m * j.k), run_columns, &j);
-    for (int64_t i = 0, total = tensor_elements(out); made && i < total; i += CPU_CHUNK)
-        cpu_store(cpu->kernels, out, out->offset + i, 1,
-                  total - i < CPU_CHUNK ? total - i : CPU_CHUNK, made + i);
-    mem_free(made);
-    return WEFT_OK;
+    return multiply(&j, out);
 }
 
 const cpu_op cpu_matmul = {run, accepts, true};

@@ -60,6 +60,12 @@ const float *cpu_load(const cpu_kernels *k, const weft_tensor *t, int64_t at, in
     return buffer;
 }
 
+void cpu_copy_row(const cpu_kernels *k, const weft_tensor *t, int64_t at, int64_t stride, int64_t n,
+                  float *out) {
+    const float *from = cpu_load(k, t, at, stride, n, out);
+    if (from != out) memcpy(out, from, (size_t)n * sizeof *out);
+}
+
 float *cpu_target(const weft_tensor *t, int64_t at, int64_t stride, float *buffer) {
     return t->dtype == WEFT_F32 && stride == 1 ? cpu_address(t, at) : buffer;
 }
