@@ -33,6 +33,7 @@ enum {
 struct gguf_file {
     file_map *maps; /* one for each part; none when the bytes are borrowed */
     size_t n_maps, maps_capacity;
+    size_t n_bytes; /* of all parts */
     uint32_t version;
     gguf_value *values;
     size_t n_values, values_capacity;
@@ -354,6 +355,7 @@ static weft_status open_memory(const void *data, size_t n, gguf_file **out) {
     REQUIRE(data && n, WEFT_FORMAT, "the file is empty");
     gguf_file *f = mem_alloc(sizeof *f);
     if (!f) return WEFT_NO_MEMORY;
+    f->n_bytes = n;
     weft_status status = parse(f, data, n);
     if (status != WEFT_OK) {
         gguf_close(f);
@@ -449,6 +451,7 @@ static weft_status absorb(gguf_file *f, gguf_file *part) {
     }
     TRY(own_map(f, part->maps[0]));
     part->n_maps = 0;
+    f->n_bytes += part->n_bytes;
     return WEFT_OK;
 }
 
@@ -523,6 +526,7 @@ weft_status gguf_open_memory(const void *data, size_t n, gguf_file **out) {
 }
 
 uint32_t gguf_version(const gguf_file *f) { return f->version; }
+size_t gguf_bytes(const gguf_file *f) { return f->n_bytes; }
 size_t gguf_n_values(const gguf_file *f) { return f->n_values; }
 size_t gguf_n_tensors(const gguf_file *f) { return f->n_tensors; }
 

@@ -63,6 +63,7 @@ weft_status gguf_open_memory(const void *data, size_t n, gguf_file **out);
 void gguf_close(gguf_file *f);
 
 uint32_t gguf_version(const gguf_file *f);
+size_t gguf_bytes(const gguf_file *f); /* of the whole file */
 size_t gguf_n_values(const gguf_file *f);
 const gguf_value *gguf_value_at(const gguf_file *f, size_t i);
 size_t gguf_n_tensors(const gguf_file *f);
