@@ -41,6 +41,9 @@ typedef struct weft_model_desc {
      * the load, which then fails with WEFT_CANCELLED. */
     bool (*on_progress)(void *user, uint64_t done, uint64_t total);
     void *user;
+    /* Only the tokenizer, for weft_encode and weft_decode, whatever the architecture: the device
+     * may be NULL, and there can be no sessions. */
+    bool vocabulary_only;
 } weft_model_desc;
 
 /* Loads a GGUF file. NULL on failure: the message names the file and the key or tensor that is

@@ -1,0 +1,97 @@
+/* What the files of llm/ share: the insides of models and sessions. SPDX-License-Identifier: MIT */
+#ifndef WEFT_LLM_LLM_H
+#define WEFT_LLM_LLM_H
+
+#include <stdatomic.h>
+
+#include "base/error.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "gguf/gguf.h"
+#include "model/model.h"
+#include "sample/sample.h"
+#include "tokenizer/tokenizer.h"
+#include "weft/llm.h"
+
+struct weft_model {
+    weft_device *dev;
+    gguf_file *file; /* open as long as the model: the CPU's weights are in it */
+    model *net;      /* NULL when only the vocabulary was loaded */
+    tokenizer *tok;
+    struct {
+        kv_cache *cache; /* shared by the sessions of one element type, which borrow its pages */
+        int n_sessions;
+    } kv[2];           /* f16, f32 */
+    int32_t *controls; /* the vocabulary's control tokens */
+    size_t n_controls;
+    atomic_bool is_busy; /* one thread at a time */
+    uint64_t file_bytes;
+    double load_seconds;
+};
+
+struct weft_session {
+    weft_model *model;
+    weft_session_desc desc; /* defaults filled in */
+    kv_cache *cache;
+    kv_table table;    /* pages for the tokens below */
+    token_list tokens; /* whose keys and values are in the cache */
+    weft_tensor *last; /* logits after the last token (1, n_vocab), NULL = not known; kept */
+    float *logits;     /* room for them on the host */
+    sampler *sampler;  /* of the last weft_sample or generation */
+    weft_sampling sampling;
+    str text; /* of the last generation */
+};
+
+/* A file to look at (inspect.c, placement.c). */
+struct weft_gguf {
+    gguf_file *file;
+    mem_arena texts; /* what was handed out */
+    char problem[512];
+};
+
+/* A public function on a model or session enters and leaves, so that a second thread, or a
+ * callback, gets WEFT_BUSY and finds nothing half-done. A NULL model or session is an error that
+ * repeats the failure it came from. */
+weft_status model_enter(weft_model *m);
+void model_leave(weft_model *m);
+weft_status session_enter(weft_session *s);
+void session_leave(weft_session *s);
+
+/* Asked before each forward with the tokens of this sync done and to do; false cancels. */
+typedef bool (*sync_progress)(void *user, int32_t done, int32_t total);
+
+/* The one place that keeps tokens, pages and logits in step. Makes the context ids[0..n), n >= 1;
+ * afterwards `last` is known. *n_reused (may be NULL) gets how many tokens were found in the cache.
+ * When it fails or is cancelled the context is a prefix of ids. */
+weft_status session_sync(weft_session *s, const int32_t *ids, size_t n, sync_progress on_progress,
+                         void *user, size_t *n_reused);
+/* The same with one more token at the end. */
+weft_status session_append(weft_session *s, int32_t id, sync_progress on_progress, void *user);
+/* Reads `last` into s->logits. */
+weft_status session_read_logits(weft_session *s);
+/* A sampler for these parameters; a new one unless `may_continue` and they are the last one's. */
+weft_status session_open_sampler(weft_session *s, const weft_sampling *sampling, bool may_continue);
+
+/* The text side of a generation (stops.c): takes characters, gives out what can no longer be part
+ * of a stop string. */
+typedef struct stops {
+    const char *const *stop;
+    size_t n_stop;
+    str pending; /* not given out yet: a stop string may begin in it */
+    bool is_found;
+} stops;
+/* Appends text; `out` gets what may be shown. After a stop was found nothing more comes. */
+weft_status stops_feed(stops *s, const char *text, size_t n, str *out);
+/* The text is over: what is pending is shown, up to a stop string. */
+weft_status stops_end(stops *s, str *out);
+void stops_free(stops *s);
+
+/* The ids of a conversation in the model's chat format, ready for the answer (chat.c). */
+weft_status chat_encode(weft_model *m, const weft_chat_message *messages, size_t n,
+                        token_list *out);
+/* Fills m->controls. */
+weft_status chat_find_controls(weft_model *m);
+/* The format's name, "" when there is none. */
+const char *chat_format(const weft_model *m);
+
+#endif

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Writes tests/golden/llama.txt: logits of the tiny models of tests/harness/tiny_model.c, computed in double with numpy,
+straight from the papers' formulas and sharing nothing with weft.
+
+    python3 tests/golden/llama.py > tests/golden/llama.txt
+
+A block per model: its name, then for some positions a line with the position and the logits of the whole vocabulary.
+The prompt is ids(i) = (7 i^2 + 13 i + 5) mod n_vocab, 300 tokens: past the 256 positions of a cache page.
+SPDX-License-Identifier: MIT
+"""
+import numpy as np
+
+EMBD, OUT_NORM, OUT, FACTORS, ATTN_NORM, Q, K, V, QB, KB, VB, O, OB, FFN_NORM, GATE, UP, DOWN = range(17)
+MASK = (1 << 64) - 1
+POSITIONS = (0, 1, 7, 255, 256, 299)
+
+
+def uniform(state, n):
+    """splitmix64 (Steele, Lea, Flood 2014), as numbers in [0, 1)."""
+    out = np.empty(n)
+    for i in range(n):
+        state = state + 0x9E3779B97F4A7C15 & MASK
+        z = state
+        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & MASK
+        z = (z ^ z >> 27) * 0x94D049BB133111EB & MASK
+        out[i] = ((z ^ z >> 31) >> 11) * 2.0**-53
+    return out
+
+
+class Model:
+    def __init__(self, seed, layers=2, embd=32, ff=48, heads=4, kv_heads=2, head_dim=8, n_rot=8, output=False,
+                 bias=False, factors=False, linear=1.0):
+        self.__dict__.update(locals())
+        self.vocab = 2 + 257
+
+    def weight(self, role, layer, rows, columns):
+        u = uniform(self.seed * 1000003 + layer * 100 + role & MASK, rows * columns).reshape(rows, columns)
+        if role in (OUT_NORM, ATTN_NORM, FFN_NORM):
+            w = 0.8 + 0.4 * u
+        elif role == FACTORS:
+            w = 1 + 3 * u
+        elif role in (QB, KB, VB, OB):
+            w = 0.2 * (2 * u - 1)
+        elif role == EMBD:
+            w = 2 * u - 1
+        else:
+            w = (2 * u - 1) * 1.7 / np.sqrt(columns)
+        return w.astype(np.float32).astype(np.float64)
+
+    def vector(self, role, layer, n):
+        return self.weight(role, layer, 1, n)[0]
+
+    def norm(self, x, w):
+        return x / np.sqrt((x * x).mean(-1, keepdims=True) + float(np.float32(1e-5))) * w
+
+    def rope(self, x):
+        """x (n, heads, head_dim): neighbours (2i, 2i+1) of the first n_rot dimensions turn."""
+        n, pairs = x.shape[0], self.n_rot // 2
+        factors = self.vector(FACTORS, 0, pairs) if self.factors else np.ones(pairs)
+        rate = 10000.0 ** (-2.0 * np.arange(pairs) / self.n_rot) / factors / self.linear
+        angle = np.arange(n)[:, None] * rate
+        c, s = np.cos(angle)[:, None, :], np.sin(angle)[:, None, :]
+        out = x.copy()
+        a, b = x[..., 0 : self.n_rot : 2], x[..., 1 : self.n_rot : 2]
+        out[..., 0 : self.n_rot : 2] = a * c - b * s
+        out[..., 1 : self.n_rot : 2] = a * s + b * c
+        return out
+
+    def project(self, x, layer, role, bias_role, rows):
+        y = x @ self.weight(role, layer, rows, x.shape[-1]).T
+        return y + self.vector(bias_role, layer, rows) if self.bias and bias_role is not None else y
+
+    def attention(self, x, layer):
+        n, d, h, g = x.shape[0], self.head_dim, self.heads, self.kv_heads
+        q = self.rope(self.project(x, layer, Q, QB, h * d).reshape(n, h, d))
+        k = self.rope(self.project(x, layer, K, KB, g * d).reshape(n, g, d))
+        v = self.project(x, layer, V, VB, g * d).reshape(n, g, d)
+        out = np.empty((n, h, d))
+        hidden = np.triu(np.full((n, n), -np.inf), 1)
+        for i in range(h):
+            kv = i // (h // g)
+            scores = q[:, i] @ k[:, kv].T / np.sqrt(d) + hidden
+            p = np.exp(scores - scores.max(-1, keepdims=True))
+            out[:, i] = p / p.sum(-1, keepdims=True) @ v[:, kv]
+        return self.project(out.reshape(n, h * d), layer, O, OB, self.embd)
+
+    def logits(self, ids):
+        table = self.weight(EMBD, 0, self.vocab, self.embd)
+        x = table[ids]
+        for layer in range(self.layers):
+            x = x + self.attention(self.norm(x, self.vector(ATTN_NORM, layer, self.embd)), layer)
+            y = self.norm(x, self.vector(FFN_NORM, layer, self.embd))
+            gate = self.project(y, layer, GATE, None, self.ff)
+            up = self.project(y, layer, UP, None, self.ff)
+            x = x + self.project(gate / (1 + np.exp(-gate)) * up, layer, DOWN, None, self.embd)
+        x = self.norm(x, self.vector(OUT_NORM, 0, self.embd))
+        return x @ (self.weight(OUT, 0, self.vocab, self.embd) if self.output else table).T
+
+
+MODELS = {
+    "plain": Model(1),
+    "rich": Model(2, output=True, bias=True, factors=True, n_rot=6, linear=2.0, kv_heads=1),
+}
+for name, model in MODELS.items():
+    ids = np.array([(7 * i * i + 13 * i + 5) % model.vocab for i in range(300)])
+    logits = model.logits(ids)
+    print(name, len(POSITIONS), model.vocab)
+    for position in POSITIONS:
+        print(position, *(f"{x:.7g}" for x in logits[position]))
