@@ -1,0 +1,95 @@
+/* What the commands of the program share. The program uses the library's public headers alone.
+ * SPDX-License-Identifier: MIT */
+#ifndef WEFT_CLI_H
+#define WEFT_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "weft/llm.h"
+
+enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_INTERRUPTED = 130 };
+
+typedef enum cli_command_id {
+#define CLI_COMMAND(name, arguments, least, most, summary, details) CMD_##name,
+#include "commands.def"
+#undef CLI_COMMAND
+    CMD_COUNT
+} cli_command_id;
+
+typedef enum cli_option_id {
+#define CLI_OPTION(name, long_name, short_name, kind, value, least, most, commands, help)          \
+    OPT_##name,
+#include "commands.def"
+#undef CLI_OPTION
+    OPT_COUNT
+} cli_option_id;
+
+typedef struct cli_option {
+    bool is_set;
+    const char *text; /* as given */
+    double number;
+} cli_option;
+
+typedef struct cli_args {
+    cli_option opt[OPT_COUNT];
+    const char *positional[2];
+    int n_positional;
+} cli_args;
+
+/* One function a command: returns the exit code. */
+#define CLI_COMMAND(name, arguments, least, most, summary, details)                                \
+    int cli_##name(const cli_args *args);
+#include "commands.def"
+#undef CLI_COMMAND
+
+/* "weft: " and one sentence on standard error; returns `code`. */
+int cli_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same with the library's message, which may be followed by a hint. */
+int cli_fail_weft(void);
+
+/* All of standard input, 0-terminated, to be freed; NULL after a message. */
+char *cli_read_stdin(size_t *n);
+
+/* A progress bar on standard error, when that is a terminal: nothing for work done within a moment.
+ * */
+typedef struct cli_bar {
+    const char *what;
+    double start, drawn;
+    bool is_drawn;
+} cli_bar;
+void cli_bar_begin(cli_bar *bar, const char *what);
+void cli_bar_update(cli_bar *bar, double fraction);
+void cli_bar_end(cli_bar *bar);
+
+/* Ctrl-C: after cli_catch_interrupts() it sets a flag, which cli_interrupted() reads. */
+void cli_catch_interrupts(void);
+bool cli_interrupted(void);
+void cli_forget_interrupt(void);
+
+double cli_seconds(void);
+/* "1.2 GB" in a buffer of the caller's. */
+const char *cli_size_text(uint64_t bytes, char out[32]);
+
+/* A device, a model and a session as the options say (open.c). */
+typedef struct cli_model {
+    weft_device *dev;
+    weft_device_info device;
+    weft_model *model;
+    weft_model_info info;
+    weft_session *session;
+} cli_model;
+/* 0, or the exit code after a message. Prints which device was taken, and why, when none was asked
+ * for. */
+int cli_open_device(const cli_args *args, weft_device **dev, weft_device_info *info);
+int cli_open_model(const cli_args *args, cli_model *out);
+void cli_close_model(cli_model *m);
+
+/* The generation options; the seed is drawn here when none was given. Non-zero = exit code after a
+ * message. */
+int cli_sampling(const cli_args *args, weft_sampling *out);
+/* "cpu | load 0.1 s | ..." */
+void cli_print_rates(const cli_model *m, const weft_generation *g);
+
+#endif

@@ -1,0 +1,196 @@
+/* The program `weft`: finds the command, reads its options from the table in commands.def, prints
+ * help.
+ * Exit codes: 0 ok, 1 failure, 2 usage, 130 interrupted. SPDX-License-Identifier: MIT */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+
+typedef struct command {
+    const char *name, *arguments;
+    int least, most;
+    const char *summary, *details;
+    int (*run)(const cli_args *args);
+} command;
+
+static const command commands[CMD_COUNT] = {
+#define CLI_COMMAND(name, arguments, least, most, summary, details)                                \
+    {#name, arguments, least, most, summary, details, cli_##name},
+#include "commands.def"
+#undef CLI_COMMAND
+};
+
+typedef enum option_kind { FLAG, TEXT, WHOLE, REAL } option_kind;
+typedef struct option {
+    const char *name, *letter;
+    option_kind kind;
+    const char *value;
+    double least, most;
+    const char *commands, *help;
+} option;
+
+static const option options[OPT_COUNT] = {
+#define CLI_OPTION(name, long_name, short_name, kind, value, least, most, commands, help)          \
+    {long_name, short_name, kind, value, least, most, commands, help},
+#include "commands.def"
+#undef CLI_OPTION
+};
+
+/* Whether the command's name is a word of the option's list. */
+static bool belongs_to(const option *o, int c) {
+    size_t n = strlen(commands[c].name);
+    for (const char *at = o->commands; (at = strstr(at, commands[c].name)); at += n)
+        if ((at == o->commands || at[-1] == ' ') && (at[n] == ' ' || !at[n])) return true;
+    return false;
+}
+
+int cli_fail(int code, const char *format, ...) {
+    fflush(stdout);
+    fputs("weft: ", stderr);
+    va_list args;
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    return code;
+}
+
+int cli_fail_weft(void) { return cli_fail(EXIT_FAILED, "%s", weft_message()); }
+
+/* ---- help
+ * ---------------------------------------------------------------------------------------- */
+
+static void print_help(void) {
+    printf("weft %s: language models on any GPU, or on the CPU\n\n"
+           "usage: weft COMMAND [OPTIONS] ...\n\ncommands:\n",
+           weft_version());
+    for (int c = 0; c < CMD_COUNT; c++)
+        printf("  %-9s %-13s %s\n", commands[c].name, commands[c].arguments, commands[c].summary);
+    printf("\n\"weft COMMAND --help\" lists a command's options; \"weft --version\" prints the "
+           "version.\n"
+           "The environment variable WEFT_LOG=info (or debug) shows what happens inside.\n");
+}
+
+static void print_command_help(int c) {
+    const command *cmd = &commands[c];
+    bool has_options = false;
+    for (int i = 0; i < OPT_COUNT; i++) has_options = has_options || belongs_to(&options[i], c);
+    printf("usage: weft %s%s%s%s: %s\n\n%s\n", cmd->name, has_options ? " [OPTIONS]" : "",
+           cmd->arguments[0] ? " " : "", cmd->arguments, cmd->summary, cmd->details);
+    if (has_options) printf("\noptions:\n");
+    for (int i = 0; i < OPT_COUNT; i++) {
+        const option *o = &options[i];
+        if (!belongs_to(o, c)) continue;
+        char name[64];
+        snprintf(name, sizeof name, "%s%s%s--%s%s%s", o->letter[0] ? "-" : "    ", o->letter,
+                 o->letter[0] ? ", " : "", o->name, o->value[0] ? " " : "", o->value);
+        printf("  %-26s %s\n", name, o->help);
+    }
+}
+
+/* ---- parsing
+ * --------------------------------------------------------------------------------------- */
+
+/* The option an argument names ("-p", "--prompt", "--prompt=x"); *value gets what follows '='. -1 =
+ * none. */
+static int find_option(const char *arg, int c, const char **value) {
+    bool is_long = arg[1] == '-';
+    const char *name = arg + (is_long ? 2 : 1), *equals = is_long ? strchr(name, '=') : NULL;
+    size_t n = equals ? (size_t)(equals - name) : strlen(name);
+    *value = equals ? equals + 1 : NULL;
+    for (int i = 0; i < OPT_COUNT; i++) {
+        const char *known = is_long ? options[i].name : options[i].letter;
+        if (n && strlen(known) == n && !memcmp(known, name, n) && belongs_to(&options[i], c))
+            return i;
+    }
+    return -1;
+}
+
+static int take_value(const option *o, const char *text, cli_option *out) {
+    out->is_set = true;
+    out->text = text;
+    if (o->kind == FLAG || o->kind == TEXT) return 0;
+    char *end;
+    out->number = strtod(text, &end);
+    bool is_number = end != text && !*end && out->number >= o->least && out->number <= o->most;
+    bool is_whole = o->kind == REAL || (strspn(text, "0123456789") == strlen(text));
+    if (is_number && is_whole) return 0;
+    return cli_fail(EXIT_USAGE, "--%s takes a %s from %.15g to %.15g, not \"%s\"", o->name,
+                    o->kind == REAL ? "number" : "whole number", o->least, o->most, text);
+}
+
+/* 0, or an exit code after a message; -1 when --help was answered. */
+static int parse(int c, int argc, char **argv, cli_args *out) {
+    const command *cmd = &commands[c];
+    bool are_options_over = false;
+    for (int i = 0; i < argc; i++) {
+        const char *arg = argv[i], *value = NULL;
+        if (are_options_over || arg[0] != '-' || !arg[1]) {
+            if (out->n_positional == cmd->most)
+                return cli_fail(EXIT_USAGE, "%s: one argument too many: \"%s\"", cmd->name, arg);
+            out->positional[out->n_positional++] = arg;
+            continue;
+        }
+        if (!strcmp(arg, "--")) {
+            are_options_over = true;
+            continue;
+        }
+        if (!strcmp(arg, "--help") || !strcmp(arg, "-h")) {
+            print_command_help(c);
+            return -1;
+        }
+        int which = find_option(arg, c, &value);
+        if (which < 0)
+            return cli_fail(EXIT_USAGE, "%s has no option %s (see weft %s --help)", cmd->name, arg,
+                            cmd->name);
+        if (options[which].kind == FLAG && value)
+            return cli_fail(EXIT_USAGE, "--%s takes no value", options[which].name);
+        if (options[which].kind != FLAG && !value) {
+            if (++i == argc)
+                return cli_fail(EXIT_USAGE, "--%s needs a value: %s", options[which].name,
+                                options[which].value);
+            value = argv[i];
+        }
+        int code = take_value(&options[which], value, &out->opt[which]);
+        if (code) return code;
+    }
+    if (out->n_positional < cmd->least)
+        return cli_fail(EXIT_USAGE, "%s needs an argument: weft %s %s", cmd->name, cmd->name,
+                        cmd->arguments);
+    return 0;
+}
+
+static int find_command(const char *name) {
+    for (int c = 0; c < CMD_COUNT; c++)
+        if (!strcmp(commands[c].name, name)) return c;
+    return -1;
+}
+
+int main(int argc, char **argv) {
+    const char *first = argc > 1 ? argv[1] : "--help";
+    bool asks_help = !strcmp(first, "--help") || !strcmp(first, "-h") || !strcmp(first, "help");
+    if (asks_help && argc > 2 && find_command(argv[2]) >= 0) {
+        print_command_help(find_command(argv[2]));
+        return EXIT_OK;
+    }
+    if (asks_help) {
+        print_help();
+        return argc > 1 ? EXIT_OK : EXIT_USAGE;
+    }
+    if (!strcmp(first, "--version")) {
+        printf("weft %s\n", weft_version());
+        return EXIT_OK;
+    }
+    int c = find_command(first);
+    if (c < 0) return cli_fail(EXIT_USAGE, "there is no command \"%s\" (see weft --help)", first);
+    cli_args args = {0};
+    int code = parse(c, argc - 2, argv + 2, &args);
+    if (code == 0) code = commands[c].run(&args);
+    if (code == -1) code = EXIT_OK;
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        if (code == EXIT_OK) code = cli_fail(EXIT_FAILED, "standard output cannot be written");
+    }
+    return code;
+}

@@ -1,0 +1,105 @@
+/* The terminal side: progress bars, Ctrl-C, standard input, sizes as text.
+ * SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+double cli_seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* ---- Ctrl-C
+ * -------------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t was_interrupted;
+
+static void on_interrupt(int number) {
+    (void)number;
+    was_interrupted = 1;
+}
+
+void cli_catch_interrupts(void) {
+    struct sigaction action = {.sa_handler = on_interrupt}; /* no SA_RESTART: reads end */
+    sigaction(SIGINT, &action, NULL);
+}
+
+bool cli_interrupted(void) { return was_interrupted != 0; }
+
+void cli_forget_interrupt(void) { was_interrupted = 0; }
+
+/* ---- progress
+ * ------------------------------------------------------------------------------------ */
+
+void cli_bar_begin(cli_bar *bar, const char *what) {
+    *bar = (cli_bar){.what = what, .start = cli_seconds()};
+}
+
+/* Drawn from 0.3 s on, ten times a second. */
+void cli_bar_update(cli_bar *bar, double fraction) {
+    enum { WIDTH = 30 };
+    double now = cli_seconds();
+    if (now - bar->start < 0.3 || now - bar->drawn < 0.1 || !isatty(STDERR_FILENO)) return;
+    char cells[WIDTH + 1];
+    int n = (int)(fraction * WIDTH);
+    for (int i = 0; i < WIDTH; i++) cells[i] = i < n ? '#' : '.';
+    cells[WIDTH] = 0;
+    fprintf(stderr, "\r%s [%s] %3.0f%%", bar->what, cells, 100 * fraction);
+    fflush(stderr);
+    bar->drawn = now;
+    bar->is_drawn = true;
+}
+
+void cli_bar_end(cli_bar *bar) {
+    if (bar->is_drawn) fprintf(stderr, "\r\033[K");
+    bar->is_drawn = false;
+}
+
+/* ---- the rest
+ * ------------------------------------------------------------------------------------- */
+
+char *cli_read_stdin(size_t *n) {
+    size_t capacity = 4096, used = 0;
+    char *text = malloc(capacity);
+    while (text) {
+        size_t got = fread(text + used, 1, capacity - used - 1, stdin);
+        used += got;
+        if (got == 0) break;
+        if (used + 1 < capacity) continue;
+        char *larger = realloc(text, 2 * capacity);
+        if (!larger) free(text);
+        text = larger;
+        capacity *= 2;
+    }
+    if (!text) {
+        cli_fail(EXIT_FAILED, "standard input is larger than the memory");
+        return NULL;
+    }
+    if (ferror(stdin)) {
+        cli_fail(EXIT_FAILED, "standard input: %s", strerror(errno));
+        free(text);
+        return NULL;
+    }
+    text[used] = 0;
+    *n = used;
+    return text;
+}
+
+const char *cli_size_text(uint64_t bytes, char out[32]) {
+    static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB"};
+    double size = (double)bytes;
+    int unit = 0;
+    while (size >= 999.5 && unit < 4) {
+        size /= 1000;
+        unit++;
+    }
+    snprintf(out, 32, unit && size < 99.5 ? "%.1f %s" : "%.0f %s", size, units[unit]);
+    return out;
+}
