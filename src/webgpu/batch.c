@@ -104,7 +104,8 @@ static weft_status open_pass(gpu *g, const kernel_row *row) {
 static weft_status reserve_notes(gpu_batch *b) {
     size_t n = b->n_written + PLAN_MAX_BINDINGS;
     TRY(mem_reserve((void **)&b->written, &b->written_capacity, n, sizeof *b->written));
-    return mem_reserve((void **)&b->rows, &b->rows_capacity, b->n_rows + 1, sizeof *b->rows);
+    return mem_reserve((void **)&b->recorded, &b->recorded_capacity, b->n_recorded + 1,
+                       sizeof *b->recorded);
 }
 
 static void note_use(gpu_batch *b, gpu_buffer *buffer, bool is_written) {
@@ -112,6 +113,26 @@ static void note_use(gpu_batch *b, gpu_buffer *buffer, bool is_written) {
     if (!is_written) return;
     if (b->n_written > 0 && b->written[b->n_written - 1] == buffer) return;
     b->written[b->n_written++] = buffer;
+}
+
+/* Both libraries refuse a buffer that is read and written in one dispatch. */
+static weft_status check_hazards(const plan_step *step, const gpu_bound *bound) {
+    for (int i = 0; i < step->n_bindings; i++) {
+        for (int k = 0; k < step->n_bindings && bound[i].is_written; k++) {
+            REQUIRE(bound[k].is_written || bound[k].buffer != bound[i].buffer, WEFT_INVALID,
+                    "kernel %s reads and writes one buffer (bindings %d and %d)", step->row->name,
+                    k, i);
+        }
+    }
+    return WEFT_OK;
+}
+
+static void encode(gpu *g, WGPUComputePassEncoder pass, const gpu_recorded *r) {
+    bool has_flag = r->pipeline->has_flag;
+    g->api.ComputePassEncoderSetBindGroup(pass, 0, r->group, 0, NULL);
+    g->api.ComputePassEncoderSetBindGroup(pass, 1, g->batch.common[has_flag], has_flag ? 2 : 1,
+                                          r->offsets);
+    g->api.ComputePassEncoderDispatchWorkgroups(pass, r->grid[0], r->grid[1], r->grid[2]);
 }
 
 weft_status batch_dispatch(gpu *g, const gpu_pipeline *pipeline, const plan_step *step,
@@ -122,33 +143,29 @@ weft_status batch_dispatch(gpu *g, const gpu_pipeline *pipeline, const plan_step
             "kernel %s needs %llu workgroups, more than 2^32", step->row->name,
             (unsigned long long)step->n_groups);
     TRY(gpu_check(g));
+    TRY(check_hazards(step, bound));
     if (b->ring_next == b->ring_slots) {
         TRY(batch_submit(g));
         b->ring_next = b->ring_first = 0;
     }
+    gpu_recorded r = {.pipeline = pipeline};
+    TRY(group_find(g, pipeline, bound, step->n_bindings, &r.group));
     TRY(reserve_notes(b));
-    WGPUBindGroup group;
-    TRY(group_find(g, pipeline, bound, step->n_bindings, &group));
     TRY(open_pass(g, step->row));
 
     uint32_t slot = b->ring_next++;
     memcpy(b->ring_shadow + (size_t)slot * b->ring_stride, step->params, step->params_bytes);
-    uint32_t offsets[2] = {slot * b->ring_stride, (uint32_t)pipeline->flag_slot * GPU_FLAG_STRIDE};
+    r.offsets[0] = slot * b->ring_stride;
+    r.offsets[1] = (uint32_t)pipeline->flag_slot * GPU_FLAG_STRIDE;
+    batch_grid(step->n_groups, g->caps.max_groups, r.grid);
     if (b->bound_pipeline != pipeline->handle) {
         g->api.ComputePassEncoderSetPipeline(b->pass, pipeline->handle);
         b->bound_pipeline = pipeline->handle;
     }
-    bool has_flag = pipeline->has_flag;
-    g->api.ComputePassEncoderSetBindGroup(b->pass, 0, group, 0, NULL);
-    g->api.ComputePassEncoderSetBindGroup(b->pass, 1, b->common[has_flag], has_flag ? 2 : 1,
-                                          offsets);
-    uint32_t grid[3];
-    batch_grid(step->n_groups, g->caps.max_groups, grid);
-    g->api.ComputePassEncoderDispatchWorkgroups(b->pass, grid[0], grid[1], grid[2]);
-
+    encode(g, b->pass, &r);
+    b->recorded[b->n_recorded++] = r;
     for (int i = 0; i < step->n_bindings; i++) note_use(b, bound[i].buffer, bound[i].is_written);
-    b->rows[b->n_rows++] = step->row;
-    if (has_flag && !b->flag_rows[pipeline->flag_slot]) {
+    if (pipeline->has_flag && !b->flag_rows[pipeline->flag_slot]) {
         b->flag_rows[pipeline->flag_slot] = step->row;
         b->n_flags++;
     }
@@ -185,17 +202,31 @@ weft_status batch_copy_out(gpu *g, WGPUBuffer from, uint64_t from_at, WGPUBuffer
 /* ---- submitting
  * -------------------------------------------------------------------------------------------- */
 
-/* Nothing of the batch ran: whoever reads what it should have written must hear of it. */
+/* Whether the library refuses this dispatch alone. It is finished and never submitted. */
+static bool is_refused(gpu *g, const gpu_recorded *r) {
+    gpu_scope_push(g);
+    WGPUCommandEncoder encoder = g->api.DeviceCreateCommandEncoder(g->device, NULL);
+    WGPUComputePassDescriptor desc = {0};
+    WGPUComputePassEncoder pass = g->api.CommandEncoderBeginComputePass(encoder, &desc);
+    g->api.ComputePassEncoderSetPipeline(pass, r->pipeline->handle);
+    encode(g, pass, r);
+    g->api.ComputePassEncoderEnd(pass);
+    g->api.ComputePassEncoderRelease(pass);
+    WGPUCommandBuffer commands = g->api.CommandEncoderFinish(encoder, NULL);
+    if (commands) g->api.CommandBufferRelease(commands);
+    g->api.CommandEncoderRelease(encoder);
+    return gpu_scope_pop(g) != WEFT_OK;
+}
+
+/* Nothing of the batch ran: whoever reads what it should have written must hear of it. The message
+ * of the library seldom names a kernel, so each dispatch is tried alone. */
 static weft_status fail_batch(gpu *g, weft_status status) {
     gpu_batch *b = &g->batch;
     const kernel_row *guilty = NULL;
-    for (size_t i = 0; i < b->n_rows && !guilty; i++) {
-        if (strstr(error_message(), b->rows[i]->name)) guilty = b->rows[i];
+    for (size_t i = 0; i < b->n_recorded && !guilty && status == WEFT_DEVICE; i++) {
+        if (is_refused(g, &b->recorded[i])) guilty = b->recorded[i].pipeline->row;
     }
     if (guilty) error_prefix(status, "kernel %s", guilty->name);
-    else if (b->n_rows > 0)
-        error_prefix(status, "%zu kernels from %s to %s", b->n_rows, b->rows[0]->name,
-                     b->rows[b->n_rows - 1]->name);
     for (size_t i = 0; i < b->n_written; i++) {
         if (b->written[i]->storage) storage_poison(b->written[i]->storage, status);
     }
@@ -238,7 +269,7 @@ weft_status batch_submit(gpu *g) {
     b->n_submits++;
     b->number++;
     b->ring_first = b->ring_next;
-    b->n_written = b->n_rows = 0;
+    b->n_written = b->n_recorded = 0;
     b->n_dispatches = 0;
     b->has_commands = false;
     g->buffers.pending_bytes = 0;
@@ -292,6 +323,6 @@ void batch_close(gpu *g) {
              (unsigned long long)b->n_reads, (unsigned long long)b->n_writes);
     mem_free(b->ring_shadow);
     mem_free(b->written);
-    mem_free(b->rows);
+    mem_free(b->recorded);
     memset(b, 0, sizeof *b);
 }

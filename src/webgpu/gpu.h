@@ -199,6 +199,14 @@ void readings_close(gpu *g);
 /* ---- batch.c
  * ------------------------------------------------------------------------------------------------- */
 
+/* A recorded dispatch, kept until the submit, so that one the library refuses can be found
+ * again. */
+typedef struct gpu_recorded {
+    const gpu_pipeline *pipeline;
+    WGPUBindGroup group;
+    uint32_t offsets[2], grid[3];
+} gpu_recorded;
+
 typedef struct gpu_batch {
     uint64_t number; /* of the batch now recorded, from 1 */
     WGPUCommandEncoder encoder;
@@ -216,8 +224,8 @@ typedef struct gpu_batch {
     WGPUBindGroup common[2];
     gpu_buffer **written; /* by this batch, for poisoning when it fails */
     size_t n_written, written_capacity;
-    const kernel_row **rows; /* recorded in this batch, for naming the one that failed */
-    size_t n_rows, rows_capacity;
+    gpu_recorded *recorded;
+    size_t n_recorded, recorded_capacity;
     gpu_reading readings[GPU_READ_SLOTS];
     volatile int work_done; /* 1: done, 2: failed */
     uint64_t n_dispatched, n_submits, n_reads, n_writes;

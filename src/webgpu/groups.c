@@ -79,7 +79,10 @@ weft_status group_find(gpu *g, const gpu_pipeline *pipeline, const gpu_bound *bo
         return WEFT_OK;
     }
     all->n_misses++;
-    if (all->n >= GPU_MAX_GROUPS) drop_all(g);
+    if (all->n >= GPU_MAX_GROUPS) { /* the recorded batch still names some */
+        TRY(batch_submit(g));
+        drop_all(g);
+    }
     gpu_group *group = mem_alloc(sizeof *group);
     if (!group) return WEFT_NO_MEMORY;
     gpu_scope_push(g);
