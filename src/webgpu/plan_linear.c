@@ -68,6 +68,7 @@ static linear_x prepare_x(const plan_job *job) {
     step_source(s, "lib/grid.wgsl");
     step_source(s, "lib/view.wgsl");
     step_source(s, "lib/elem.wgsl");
+    step_source(s, "lib/out_dense.wgsl");
     step_const(s, "RANK", 2);
     step_const(s, "SRC_TYPE", WEFT_F32);
     step_const(s, "OUT_TYPE", WEFT_F32);

@@ -38,9 +38,7 @@ static product product_of(const weft_call *call) {
 static bool can_multiply(const weft_call *call) {
     const weft_tensor *a = call->in[0], *b = call->in[1];
     return plan_is_float(a->dtype) && plan_is_float(b->dtype) && plan_is_float(call->out->dtype) &&
-           a->rank >= 2 && b->rank >= 2 &&
-           (call->out->dtype == WEFT_F32 ||
-            plan_byte(call->out->dtype, call->out->offset) % 4 == 0);
+           a->rank >= 2 && b->rank >= 2;
 }
 
 bool matmul_applies(const gpu_caps *caps, const weft_call *call) {
@@ -197,16 +195,16 @@ static weft_status convert_part(const plan_job *job, const plan_part *part) {
     uint32_t at =
         plan_bind(job, s, BIND_SCRATCH, false, WEFT_F32, part->offset[1], plan_span(part, 1));
     plan_view(&p.src, &part->box, 1, 1, at);
-    p.out_at =
-        plan_bind(job, s, BIND_OUT, true, out->dtype, part->offset[0], plan_span(part, 0)) / 2;
+    p.out_at = plan_bind(job, s, BIND_OUT, true, out->dtype, part->offset[0], plan_span(part, 0));
     step_source(s, "lib/grid.wgsl");
     step_source(s, "lib/view.wgsl");
     step_source(s, "lib/elem.wgsl");
+    step_source(s, "lib/out_dense.wgsl");
     step_const(s, "RANK", 1);
     step_const(s, "SRC_TYPE", WEFT_F32);
     step_const(s, "OUT_TYPE", out->dtype);
     step_params(s, &p, sizeof p);
-    if (s) s->n_groups = plan_groups(p.n, 512);
+    if (s) s->n_groups = plan_groups(plan_words(out->dtype, p.n), 256);
     return WEFT_OK;
 }
 

@@ -19,9 +19,10 @@ int64_t plan_span(const plan_part *part, int i) {
     return last + 1;
 }
 
-/* A binding starts up to 255 bytes early and ends on a multiple of 16. */
+/* A binding starts up to 255 bytes early and ends on a multiple of 16; a decoded block may stand for
+ * its first element. */
 bool plan_can_bind(const gpu_caps *caps, int64_t bytes) {
-    return (uint64_t)bytes + 256 + 16 <= caps->max_binding && bytes < INT64_C(0xffffff00);
+    return (uint64_t)bytes + 2048 <= caps->max_binding && bytes < INT64_C(0xffffff00);
 }
 
 static int first_too_large(const plan_job *job, const plan_part *part,
@@ -133,6 +134,14 @@ void plan_weights(plan_step *s, weft_dtype dtype, uint64_t row_bytes, uint64_t a
     step_source(s, "lib/weights.wgsl");
     step_source(s, is_vec4 ? "lib/words_vec4.wgsl" : "lib/words.wgsl");
     step_source(s, plan_format(dtype));
+}
+
+int64_t plan_words(weft_dtype dtype, int64_t n) { return plan_is_small(dtype) ? n / 2 + 1 : n; }
+
+bool plan_owns_vectors(const weft_tensor *t) {
+    uint64_t at = plan_byte(t->dtype, t->offset);
+    uint64_t end = at + tensor_row_bytes(t->dtype, tensor_elements(t));
+    return at % 16 == 0 && (end % 16 == 0 || end >= t->storage->bytes);
 }
 
 void plan_scatter(plan_step *s, weft_dtype dtype) {

@@ -59,6 +59,11 @@ const char *plan_format(weft_dtype dtype);
  * binding. */
 void plan_weights(plan_step *s, weft_dtype dtype, uint64_t row_bytes, uint64_t at);
 
+/* Words of a dense output of n elements, for lib/out_dense.wgsl. */
+int64_t plan_words(weft_dtype dtype, int64_t n);
+/* True when whole vectors of 16 bytes may be written to a dense tensor: its end is one, or nothing
+ * of its storage follows. */
+bool plan_owns_vectors(const weft_tensor *t);
 /* Adds the library that stores scattered elements of a type: plain or by compare-exchange. */
 void plan_scatter(plan_step *s, weft_dtype dtype);
 /* The library for sums over teams of `lanes` threads of a workgroup of `threads`, with its

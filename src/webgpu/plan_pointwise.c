@@ -20,8 +20,7 @@ bool pointwise_applies(const gpu_caps *caps, const weft_call *call) {
         bool has_integers = call->op == OP_add || call->op == OP_mul;
         return has_integers && t[1]->dtype == WEFT_I32 && t[2]->dtype == WEFT_I32;
     }
-    return plan_is_float(t[0]->dtype) && plan_is_float(t[1]->dtype) && plan_is_float(t[2]->dtype) &&
-           plan_byte(t[0]->dtype, t[0]->offset) % 4 == 0;
+    return plan_is_float(t[0]->dtype) && plan_is_float(t[1]->dtype) && plan_is_float(t[2]->dtype);
 }
 
 static weft_status pointwise_part(const plan_job *job, const plan_part *part) {
@@ -36,12 +35,11 @@ static weft_status pointwise_part(const plan_job *job, const plan_part *part) {
                            plan_span(part, 2));
     plan_view(&p.a, l, l->rank, 1, a);
     plan_view(&p.b, l, l->rank, 2, b);
-    int per_word = plan_is_small(t[0]->dtype) ? 2 : 1;
-    p.out_at = plan_bind(job, s, BIND_OUT, true, t[0]->dtype, part->offset[0], plan_span(part, 0)) /
-               (uint32_t)per_word;
+    p.out_at = plan_bind(job, s, BIND_OUT, true, t[0]->dtype, part->offset[0], plan_span(part, 0));
     step_source(s, "lib/grid.wgsl");
     step_source(s, "lib/view.wgsl");
     step_source(s, "lib/elem.wgsl");
+    step_source(s, "lib/out_dense.wgsl");
     step_source(s, "lib/math.wgsl");
     step_source(s, "lib/function.wgsl");
     step_const(s, "RANK", (uint32_t)l->rank);
@@ -50,7 +48,7 @@ static weft_status pointwise_part(const plan_job *job, const plan_part *part) {
     step_const(s, "B_TYPE", t[2]->dtype);
     step_const(s, "OUT_TYPE", t[0]->dtype);
     step_params(s, &p, sizeof p);
-    if (s) s->n_groups = plan_groups(p.n, 256 * per_word);
+    if (s) s->n_groups = plan_groups(plan_words(t[0]->dtype, p.n), 256);
     return WEFT_OK;
 }
 
@@ -70,7 +68,7 @@ bool pointwise_vec4_applies(const gpu_caps *caps, const weft_call *call) {
         if (t[i]->dtype != WEFT_F32 || !tensor_is_dense(t[i]) || t[i]->offset % 4 != 0)
             return false;
     }
-    return true;
+    return plan_owns_vectors(t[0]);
 }
 
 static weft_status pointwise_vec4_part(const plan_job *job, const plan_part *part) {

@@ -5,7 +5,7 @@ struct Params {
     dims: Dims,
     src: View,
     n: u32,      // elements
-    out_at: u32, // first word
+    out_at: u32,
 }
 
 @group(0) @binding(0) var<storage, read> src: array<u32>;
@@ -20,15 +20,5 @@ fn result_bits(i: u32) -> u32 {
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>,
         @builtin(local_invocation_index) thread: u32) {
-    let word = group_index(group, grid) * 256u + thread;
-    if (elem_is_16(OUT_TYPE)) {
-        let i = word * 2u;
-        if (i >= P.n) { return; }
-        var bits = result_bits(i);
-        if (i + 1u < P.n) { bits |= result_bits(i + 1u) << 16u; }
-        out[P.out_at + word] = bits;
-    } else {
-        if (word >= P.n) { return; }
-        out[P.out_at + word] = result_bits(word);
-    }
+    store_word(group_index(group, grid) * 256u + thread);
 }

@@ -1,7 +1,9 @@
-// Decodes quantised rows into a dense f32, f16 or bf16 tensor: one thread a piece of eight.
-// Consts: OUT_TYPE. Formats: lib/weights.wgsl. SPDX-License-Identifier: MIT
+// Decodes quantised blocks of any strides into a dense f32, f16 or bf16 tensor: one thread a piece
+// of eight. Consts: RANK, OUT_TYPE. Formats: lib/weights.wgsl. SPDX-License-Identifier: MIT
 
 struct Params {
+    dims: Dims, // in blocks
+    src: View,
     n: u32, // pieces
     w_at: u32, // bytes
     out_at: u32, // first word
@@ -29,7 +31,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grid: 
         @builtin(local_invocation_index) thread: u32) {
     let i = group_index(group, grid) * 64u + thread;
     if (i >= P.n) { return; }
-    let v = row_piece(P.w_at, i);
+    let block = view_at(P.src, coords_of(P.dims, i / PIECES));
+    let v = piece_at(P.w_at + block * BLOCK_BYTES, i % PIECES);
     let o = row_offsets(i);
     put(o.x, v.a);
     put(o.y, v.b);

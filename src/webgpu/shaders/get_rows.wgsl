@@ -23,6 +23,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grid: 
         @builtin(local_invocation_index) thread: u32) {
     let i = group_index(group, grid) * 256u + thread;
     if (i >= P.n) { return; }
+    let id = ids[P.ids_at + i / P.k];
     let row = bitcast<u32>(id);
     if (row >= P.n_rows) {
         if (IS_FIRST) {

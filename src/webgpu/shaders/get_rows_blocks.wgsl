@@ -30,6 +30,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grid: 
     let i = group_index(group, grid) * 64u + thread;
     if (i >= P.n) { return; }
     let p = i % P.n_pieces;
+    let id = ids[P.ids_at + i / P.n_pieces];
     let row = bitcast<u32>(id);
     var v = Piece(vec4<f32>(0.0), vec4<f32>(0.0));
     if (row >= P.n_rows) {

@@ -1,12 +1,12 @@
 // Rotary position embedding. One thread makes one word of the output (one 32-bit element or two
 // 16-bit ones).
 //
-// Angles are kept in turns, as fractions of 2^32: position * frequency then wraps by itself,
-// exactly, where a float of 100,000 radians would have lost three digits. The frequency
-// base^(-2i/n) of pair i is a product of two numbers from the host's tables: coarse[i / 16], which
-// includes scale / (2 pi), and fine[i % 16]. Sine and cosine are series over an eighth of a turn,
-// since WGSL's own may be off by 2^-11. Consts: X_TYPE, OUT_TYPE, IS_HALVES, IS_BACKWARD (a
-// negative scale), HAS_FACTORS. SPDX-License-Identifier: MIT
+// Angles are kept in turns, as fractions of 2^64 (two words, the high one first): position *
+// frequency then wraps by itself, exactly, where a float of 100,000 radians would have lost three
+// digits. The frequency base^(-2i/n) of pair i is a product of three numbers from the host's
+// tables, one for each base-8 digit of i; the highest digit's include scale / (2 pi). Sine and
+// cosine are series over an eighth of a turn, since WGSL's own may be off by 2^-11. Consts: X_TYPE,
+// OUT_TYPE, IS_HALVES, IS_BACKWARD (a negative scale), HAS_FACTORS. SPDX-License-Identifier: MIT
 
 struct Params {
     n: u32, // elements
@@ -18,10 +18,9 @@ struct Params {
     x_head: u32,
     positions_at: u32,
     factors_at: u32,
-    out_at: u32,      // first word
-    coarse_shift: u32, // coarse numbers are fractions of 2^(32 - coarse_shift)
-    fine: array<vec4<u32>, 4>,   // fractions of 2^32; [0] stands for 1
-    coarse: array<vec4<u32>, 8>,
+    out_at: u32,
+    shift: u32,                    // the highest digit's numbers are fractions of 2^(64 - shift)
+    digits: array<vec4<u32>, 12>, // 3 x 8 fractions, the lowest digit's first
 }
 
 @group(0) @binding(0) var<storage, read> x: array<u32>;
@@ -43,35 +42,71 @@ fn multiply_high(a: u32, b: u32) -> u32 {
     return a1 * b1 + (middle >> 16u) + (other >> 16u);
 }
 
-// turns / factor, by long division: the factor is mantissa * 2^(exponent - 23).
-fn divide_turns(turns: u32, factor: u32) -> u32 {
+// a * b / 2^64.
+fn multiply_fractions(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+    var high = multiply_high(a.x, b.x);
+    let low = a.x * b.x;
+    let sum = low + multiply_high(a.x, b.y);
+    if (sum < low) { high++; }
+    let total = sum + multiply_high(a.y, b.x);
+    if (total < sum) { high++; }
+    return vec2<u32>(high, total);
+}
+
+fn shift_left(a: vec2<u32>, n: u32) -> vec2<u32> {
+    if (n == 0u) { return a; }
+    if (n >= 32u) { return vec2<u32>(a.y << (n - 32u), 0u); }
+    return vec2<u32>((a.x << n) | (a.y >> (32u - n)), a.y << n);
+}
+
+fn shift_right(a: vec2<u32>, n: u32) -> vec2<u32> {
+    if (n == 0u) { return a; }
+    if (n >= 32u) { return vec2<u32>(0u, a.x >> (n - 32u)); }
+    return vec2<u32>(a.x >> n, (a.y >> n) | (a.x << (32u - n)));
+}
+
+// turns / |factor|, by long division: the factor is mantissa * 2^(exponent - 23), and the quotient
+// of turns * 2^23 by the mantissa is found in digits of 8 bits, the last of 7.
+fn divide_turns(turns: vec2<u32>, factor: u32) -> vec2<u32> {
     let mantissa = (factor & 0x7fffffu) | 0x800000u;
     let exponent = i32((factor >> 23u) & 0xffu) - 127;
-    var quotient = turns / mantissa;
-    var rest = turns % mantissa;
-    for (var i = 0u; i < 23u; i++) {
-        rest = rest * 2u;
-        quotient = quotient * 2u;
-        if (rest >= mantissa) {
-            rest -= mantissa;
-            quotient++;
-        }
+    if (exponent > 63 || exponent < -63) { return vec2<u32>(0u); }
+    var quotient = vec2<u32>(0u);
+    var rest = 0u;
+    for (var i = 0u; i < 11u; i++) {
+        let bits = select(8u, 7u, i == 10u);
+        var digit = 0u;
+        if (i < 4u) { digit = (turns.x >> (24u - 8u * i)) & 0xffu; }
+        if (i >= 4u && i < 8u) { digit = (turns.y >> (56u - 8u * i)) & 0xffu; }
+        let n = (rest << bits) | digit;
+        quotient = shift_left(quotient, bits);
+        quotient.y |= n / mantissa;
+        rest = n % mantissa;
     }
-    if (exponent > 31 || exponent < -31) { return 0u; }
-    let scaled = select(quotient >> u32(max(exponent, 0)), quotient << u32(max(-exponent, 0)), exponent < 0);
-    return select(scaled, 0u - scaled, (factor & 0x80000000u) != 0u);
+    if (exponent < 0) { return shift_left(quotient, u32(-exponent)); }
+    return shift_right(quotient, u32(exponent));
+}
+
+fn digit_of(place: u32, digit: u32) -> vec2<u32> {
+    let v = P.digits[place * 4u + digit / 2u];
+    return select(v.xy, v.zw, (digit & 1u) == 1u);
 }
 
 // (cosine, sine) of pair i at a position.
 fn turn(i: u32, position: i32) -> vec2<f32> {
-    let coarse = i / 16u;
-    let fine = i % 16u;
-    var frequency = P.coarse[coarse / 4u][coarse % 4u];
-    if (fine != 0u) { frequency = multiply_high(frequency, P.fine[fine / 4u][fine % 4u]); }
-    frequency = frequency << P.coarse_shift;
-    if (HAS_FACTORS) { frequency = divide_turns(frequency, factors[P.factors_at + i]); }
-    if (IS_BACKWARD) { frequency = 0u - frequency; }
-    let turns = bitcast<u32>(position) * frequency;
+    var frequency = digit_of(2u, i / 64u);
+    if (i / 8u % 8u != 0u) { frequency = multiply_fractions(frequency, digit_of(1u, i / 8u % 8u)); }
+    if (i % 8u != 0u) { frequency = multiply_fractions(frequency, digit_of(0u, i % 8u)); }
+    frequency = shift_left(frequency, P.shift);
+    var is_backward = IS_BACKWARD != (position < 0);
+    if (HAS_FACTORS) {
+        let factor = factors[P.factors_at + i];
+        frequency = divide_turns(frequency, factor);
+        is_backward = is_backward != ((factor & 0x80000000u) != 0u);
+    }
+    let distance = select(bitcast<u32>(position), 0u - bitcast<u32>(position), position < 0);
+    var turns = distance * frequency.x + multiply_high(distance, frequency.y);
+    if (is_backward) { turns = 0u - turns; }
     let quarter = (turns + 0x20000000u) >> 30u;
     let rest = bitcast<i32>(turns - (quarter << 30u)); // an eighth of a turn either way
     let a = f32(rest) * 1.4629180792671596e-9; // 2 pi / 2^32
@@ -108,15 +143,5 @@ fn result_bits(i: u32) -> u32 {
 @compute @workgroup_size(128)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>,
         @builtin(local_invocation_index) thread: u32) {
-    let word = group_index(group, grid) * 128u + thread;
-    if (elem_is_16(OUT_TYPE)) {
-        let i = word * 2u;
-        if (i >= P.n) { return; }
-        var bits = result_bits(i);
-        if (i + 1u < P.n) { bits |= result_bits(i + 1u) << 16u; }
-        out[P.out_at + word] = bits;
-    } else {
-        if (word >= P.n) { return; }
-        out[P.out_at + word] = result_bits(word);
-    }
+    store_word(group_index(group, grid) * 128u + thread);
 }
