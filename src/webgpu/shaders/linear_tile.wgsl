@@ -42,25 +42,29 @@ fn put_w(at: u32, v: vec4<f32>) {
     tile_w[at + 3u * TILE_W] = v.w;
 }
 
-// Rows and pieces past the end are zeros.
+// Both tiles hold k in the order of the format's pieces. Rows and pieces past the end are zeros.
 fn load_tiles(thread: u32, first_x: u32, first_w: u32, first_piece: u32) {
     for (var i = thread; i < TILE_X * 8u; i += WG) {
         let row = i % TILE_X;
-        let k4 = i / TILE_X;
+        let four = i / TILE_X; // two to a piece
+        let p = first_piece + four / 2u;
         var v = vec4<f32>(0.0);
-        if (first_x + row < P.n_x && first_piece + k4 / 2u < P.n_pieces) {
-            v = x[P.x_at + (first_x + row) * P.x_stride + first_piece * 2u + k4];
+        if (first_x + row < P.n_x && p < P.n_pieces) {
+            let o = row_offsets(p);
+            v = x[P.x_at + (first_x + row) * P.x_stride + select(o.x, o.y, four % 2u == 1u) / 4u];
         }
-        put_x(k4 * 4u * TILE_X + row, v);
+        put_x(four * 4u * TILE_X + row, v);
     }
     for (var i = thread; i < TILE_W * 4u; i += WG) {
         let row = i % TILE_W;
         let p = first_piece + i / TILE_W;
         var v = Piece(vec4<f32>(0.0), vec4<f32>(0.0));
-        if (first_w + row < P.n && p < P.n_pieces) { v = row_piece(P.w_at + (first_w + row) * P.w_stride, p); }
-        let o = row_offsets(p) - vec2<u32>(first_piece * 8u);
-        put_w(o.x * TILE_W + row, v.a);
-        put_w(o.y * TILE_W + row, v.b);
+        if (first_w + row < P.n && p < P.n_pieces) {
+            v = row_piece(P.w_at + (first_w + row) * P.w_stride, p);
+        }
+        let at = i / TILE_W * 8u * TILE_W + row;
+        put_w(at, v.a);
+        put_w(at + 4u * TILE_W, v.b);
     }
 }
 

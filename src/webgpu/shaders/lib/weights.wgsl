@@ -17,3 +17,15 @@ fn row_piece(row_at: u32, p: u32) -> Piece { return piece_at(row_at + (p / PIECE
 
 // Where in the row the two groups of piece p lie.
 fn row_offsets(p: u32) -> vec2<u32> { return vec2<u32>((p / PIECES) * BLOCK) + piece_offsets(p % PIECES); }
+
+// The word at any byte: for blocks that are no whole words.
+fn w_bytes(at: u32) -> u32 {
+    let shift = (at & 3u) * 8u;
+    let low = w_word(at >> 2u);
+    if (shift == 0u) { return low; }
+    return (low >> shift) | (w_word((at >> 2u) + 1u) << (32u - shift));
+}
+
+fn w_half(at: u32) -> f32 { return unpack2x16float(w_bytes(at)).x; }
+
+fn w_signed_byte(at: u32) -> f32 { return f32(bitcast<i32>(w_bytes(at) << 24u) >> 24u); }
