@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The unit and CPU model tests with every memory access and every undefined operation watched.
+# The unit and CPU model tests (and, sanitized, the ops on the CPU) with every memory access and every undefined operation watched.
 #   run_checked.sh sanitize    AddressSanitizer, leaks included, and UBSan (build/asan)
 #   run_checked.sh valgrind    valgrind's memcheck (build/valgrind)
 # Further arguments go to ctest, e.g. -R gguf. WebGPU is left out: the drivers' own leaks would drown ours.
@@ -9,8 +9,8 @@ cd "$(dirname "$0")/.."
 what=${1:-}
 shift || true
 case $what in
-sanitize) build=asan ;;
-valgrind) build=valgrind ;;
+sanitize) build=asan labels='unit|model|ops' ;;
+valgrind) build=valgrind labels='unit|model' ;;
 *) sed -n '2,5s/^# //p' "$0" && exit 2 ;;
 esac
 tools/setup.sh packages build test
@@ -24,7 +24,7 @@ export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after
 export UBSAN_OPTIONS=print_stacktrace=1
 status=0
 rm -f build/$build/tests.xml
-ctest --test-dir build/$build -L 'unit|model' --output-on-failure -j "$(nproc)" --no-tests=error \
+ctest --test-dir build/$build -L "$labels" --output-on-failure -j "$(nproc)" --no-tests=error \
     --output-junit tests.xml --test-output-size-passed 100000000 --test-output-size-failed 100000000 "$@" || status=$?
 python3 tools/count_tests.py build/$build/tests.xml || status=1
 exit $status

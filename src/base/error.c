@@ -2,6 +2,8 @@
  * so that a long file name cannot leave half a UTF-8 character for a JSON writer to trip over.
  * SPDX-License-Identifier: MIT */
 #include "base/error.h"
+#undef error_set /* see error.h: macros for static analysis alone */
+#undef error_prefix
 
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +30,6 @@ weft_status error_set_v(weft_status status, const char *format, va_list args) {
     return status;
 }
 
-#undef error_set /* see error.h: static analysis alone */
 weft_status error_set(weft_status status, const char *format, ...) {
     va_list args;
     va_start(args, format);

@@ -30,14 +30,15 @@ weft_status error_set(weft_status status, const char *format, ...)
 weft_status error_set_v(weft_status status, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
 
-#ifdef __clang_analyzer__ /* static analysis is told that error_set returns what it is given */
-#define error_set(status, ...) (error_set(status, __VA_ARGS__), (status))
-#endif
-
 /* Puts "prefix: " before this thread's message, so that a file's or an op's name leads. Returns
  * `status`. */
 weft_status error_prefix(weft_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+#ifdef __clang_analyzer__ /* static analysis is told that both return what they are given */
+#define error_set(status, ...) (error_set(status, __VA_ARGS__), (status))
+#define error_prefix(status, ...) (error_prefix(status, __VA_ARGS__), (status))
+#endif
 
 /* This thread's last message ("" before the first failure) and its status. */
 const char *error_message(void);

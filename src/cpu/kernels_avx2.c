@@ -5,6 +5,7 @@
 
 #if defined(__x86_64__)
 
+#include <cpuid.h>
 #include <immintrin.h>
 
 #include "cpu/exp.h"
@@ -204,9 +205,9 @@ AVX2 static void to_f16(const float *x, uint16_t *out, int64_t n) {
 }
 
 bool kernels_avx2(cpu_kernels *k) {
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
-        !__builtin_cpu_supports("f16c"))
-        return false;
+    unsigned a, b, c, d; /* clang 14 knows no name for F16C: bit 29 of leaf 1's ECX */
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_F16C)) return false;
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return false;
     k->name = "avx2";
     k->dot[WEFT_F32] = dot_f32;
     k->dot[WEFT_F16] = dot_f16;

@@ -1,7 +1,7 @@
 /* matmul: (batch, m, k) @ (batch, k, n) of any strides and float dtypes. The columns of b take the
  * part of weight rows in the blocked product; what does not lie as contiguous f32 is gathered block
- * by block. A half-precision result is computed in f32 and rounded once. SPDX-License-Identifier:
- * MIT */
+ * by block. A half-precision result is computed in f32 and rounded once.
+ * SPDX-License-Identifier: MIT */
 #include "base/mem.h"
 #include "base/parallel.h"
 #include "cpu/cpu.h"

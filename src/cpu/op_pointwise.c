@@ -1,6 +1,6 @@
 /* add, mul, silu, silu_mul: one walk over the merged dimensions of inputs and output, CPU_CHUNK
- * elements at a time as f32. i32 add and mul wrap, in a walk of their own. SPDX-License-Identifier:
- * MIT */
+ * elements at a time as f32. i32 add and mul wrap, in a walk of their own.
+ * SPDX-License-Identifier: MIT */
 #include "base/parallel.h"
 #include "cpu/cpu.h"
 

@@ -1,5 +1,5 @@
-/* See pool.h. Each block has a 64-byte header before the memory it gives. SPDX-License-Identifier:
- * MIT */
+/* See pool.h. Each block has a 64-byte header before the memory it gives.
+ * SPDX-License-Identifier: MIT */
 #include "cpu/pool.h"
 
 #include "base/mem.h"

@@ -469,7 +469,8 @@ static weft_status check_total(const gguf_file *f) {
 /* `name` has the path of any part and is rewritten for each in turn. */
 static weft_status open_parts(char *name, unsigned count, gguf_file **out) {
     char *suffix = name + strlen(name) - SUFFIX;
-    for (unsigned i = 1; i <= count; i++) {
+    unsigned i = 1;
+    do {
         gguf_file *part;
         snprintf(suffix, SUFFIX + 1, "-%05u-of-%05u.gguf", i % 100000, count % 100000);
         TRY(open_part(name, &part));
@@ -481,7 +482,7 @@ static weft_status open_parts(char *name, unsigned count, gguf_file **out) {
         if (status == WEFT_OK) status = absorb(*out, part);
         gguf_close(part);
         if (status != WEFT_OK) return error_prefix(status, "%s", name);
-    }
+    } while (++i <= count);
     return check_total(*out);
 }
 
