@@ -23,8 +23,9 @@ placed place_alias(const placed *p, weft_tensor *view);
 /* Puts contiguous `data` into the view's bytes, and sends the parent to the device. */
 void place_write(placed *p, const void *data);
 /* Reads the parent back; takes the view's elements out into `data` (contiguous) if it is not NULL,
- * and returns NULL or what is wrong with the bytes around it. `slack` allows bytes up to the next
- * word boundary after the view to change. */
+ * and returns NULL or what is wrong with the bytes around it. With slack, bytes from the
+ * view's end to the next multiple of 16 may change: an output is an allocation of its own, which
+ * every backend rounds up to 16 bytes. */
 const char *place_read(placed *p, void *data, bool has_slack);
 /* Whether a tensor like this can have the layout. */
 bool place_fits(weft_dtype dtype, weft_shape shape, place_kind kind);

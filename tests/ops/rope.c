@@ -20,8 +20,10 @@ static void ref_rope(ref_call *c) {
                        (factors ? factors->v[pair] : 1);
         double u = x->v[is_first ? i : i - step], v = x->v[is_first ? i + step : i];
         c->out.v[i] = is_first ? u * cos(angle) - v * sin(angle) : u * sin(angle) + v * cos(angle);
-        /* Sines good to 2^-20, and an angle that is a few digits better than one f32. */
-        c->err[i] = (fabs(u) + fabs(v)) * (0x1p-20 + 6e-10 * fabs(angle));
+        /* Sines good to 2^-19; an angle a few digits better than one f32, or counted in 2^-32 turns
+         * a position. */
+        double position = fabs(positions->v[i / (k * n_heads)]);
+        c->err[i] = (fabs(u) + fabs(v)) * (0x1p-19 + 6e-10 * fabs(angle) + 2e-9 * position);
     }
 }
 

@@ -14,7 +14,7 @@
 #include "tensor/device.h"
 #include "tensor/dtype.h"
 
-enum { MAX_VARIANTS = 64, MAX_SHOWN = 6 };
+enum { MAX_VARIANTS = 128, MAX_SHOWN = 6 };
 
 static const struct {
     const char *name;
@@ -37,7 +37,7 @@ static struct {
     const weft_backend *real;
     weft_backend spy;
     bool is_full;
-    /* the op under test */
+    /* the op under test; OP_COUNT while cases.c runs, and then the CPU may step in as for a user */
     weft_op op;
     int64_t n_cases, n_runs, n_failed, n_skipped;
     tally variants[MAX_VARIANTS];
@@ -74,9 +74,7 @@ static void clear(tally *list) {
 /* ---- the spy --------------------------------------------------------------------------------- */
 
 static bool spy_can_run(void *state, const weft_call *call) {
-    (void)state;
-    (void)call;
-    return true;
+    return R.op < OP_COUNT || R.real->can_run(state, call);
 }
 
 static weft_status spy_run(void *state, const weft_call *call) {
@@ -527,9 +525,10 @@ static void run_op(void **state) {
     for (int i = 0; R.variants[i].name; i++)
         printf("%s%s %lld", i ? ", " : "", R.variants[i].name, (long long)R.variants[i].n);
     printf("), %.1f s\n", now() - start);
+    if (R.skips[0].name) printf("SKIPPED: no kernel of %s on %s for", ops[R.op].name, R.info.name);
     for (int i = 0; R.skips[i].name; i++)
-        printf("SKIPPED: %s has no kernel for %s of %s (%lld times)\n", R.info.name, ops[R.op].name,
-               R.skips[i].name, (long long)R.skips[i].n);
+        printf("%s (%s), %lld times%s", i ? ";" : "", R.skips[i].name, (long long)R.skips[i].n,
+               R.skips[i + 1].name ? "" : "\n");
     clear(R.variants);
     clear(R.skips);
     R.total_cases += R.n_cases;
@@ -538,6 +537,16 @@ static void run_op(void **state) {
     if (R.n_failed) fail_msg("%lld checks failed", (long long)R.n_failed);
     if (run_is_cpu() && R.n_skipped) fail_msg("the CPU backend must run everything");
     if (R.n_runs == 0) fail_msg("nothing of this op could run on %s", R.info.name);
+}
+
+/* Whatever a failed test left open. */
+static int end_op(void **state) {
+    (void)state;
+    R.op = OP_COUNT;
+    R.is_dry = false;
+    R.dev->precision = WEFT_EXACT;
+    while (R.dev->scope->parent) weft_scope_pop(R.dev);
+    return R.real->select(device_state(R.dev), NULL) == WEFT_OK ? 0 : -1;
 }
 
 static int open_device(void) {
@@ -549,6 +558,7 @@ static int open_device(void) {
     }
     weft_get_device_info(R.dev, &R.info);
     printf("device %s: %s, %s\n", R.info.name, R.info.adapter, R.info.library);
+    R.op = OP_COUNT;
     R.real = R.dev->backend;
     R.spy = *R.real;
     R.spy.can_run = spy_can_run;
@@ -571,8 +581,10 @@ int main(int argc, char **argv) {
     size_t n_ops = sizeof ops / sizeof *ops, n = n_ops + n_bug_cases;
     struct CMUnitTest *tests = calloc(n, sizeof *tests);
     for (size_t i = 0; i < n_ops; i++)
-        tests[i] = (struct CMUnitTest){
-            .name = ops[i].name, .test_func = run_op, .initial_state = (void *)i};
+        tests[i] = (struct CMUnitTest){.name = ops[i].name,
+                                       .test_func = run_op,
+                                       .teardown_func = end_op,
+                                       .initial_state = (void *)i};
     memcpy(tests + n_ops, bug_cases, n_bug_cases * sizeof *tests);
     for (size_t i = 0; is_list && i < n; i++) printf("%s\n", tests[i].name);
     int status = is_list ? 0 : open_device();
