@@ -67,8 +67,7 @@ void batch_grid(uint64_t n, uint32_t limit, uint32_t grid[3]) {
     grid[2] = (uint32_t)z;
 }
 
-/* ---- recording
- * --------------------------------------------------------------------------------------------- */
+/* ---- recording ------------------------------------------------------------------------------- */
 
 static void end_pass(gpu *g) {
     gpu_batch *b = &g->batch;
@@ -199,8 +198,7 @@ weft_status batch_copy_out(gpu *g, WGPUBuffer from, uint64_t from_at, WGPUBuffer
     return WEFT_OK;
 }
 
-/* ---- submitting
- * -------------------------------------------------------------------------------------------- */
+/* ---- submitting ------------------------------------------------------------------------------ */
 
 /* Whether the library refuses this dispatch alone. It is finished and never submitted. */
 static bool is_refused(gpu *g, const gpu_recorded *r) {

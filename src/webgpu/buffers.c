@@ -91,8 +91,7 @@ weft_status buffer_grow(gpu *g, gpu_buffer **b, uint64_t bytes, const char *what
     return WEFT_OK;
 }
 
-/* ---- arenas
- * ------------------------------------------------------------------------------------------------ */
+/* ---- arenas ---------------------------------------------------------------------------------- */
 
 /* The arena of a depth, or NULL without memory. */
 static gpu_arena *find_arena(gpu *g, int depth, int arena) {
@@ -206,8 +205,7 @@ void buffers_close(gpu *g) {
     memset(all, 0, sizeof *all);
 }
 
-/* ---- writing
- * ----------------------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* Whole words through the queue, in pieces, so that the library's staging memory stays small. */
 static weft_status write_words(gpu *g, gpu_buffer *b, uint64_t at, const uint8_t *data,

@@ -30,8 +30,7 @@ void gpu_text_copy(WGPUStringView view, char *out, size_t cap) {
     out[n] = 0;
 }
 
-/* ---- errors
- * ------------------------------------------------------------------------------------------------ */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static void on_lost(WGPUDevice const *device, WGPUDeviceLostReason reason, WGPUStringView message,
                     void *user1, void *user2) {
@@ -110,8 +109,7 @@ weft_status gpu_scope_pop(gpu *g) {
     return status;
 }
 
-/* ---- opening
- * ----------------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 typedef struct device_request {
     volatile int done;
@@ -205,8 +203,7 @@ static void fill_caps(gpu *g) {
     }
 }
 
-/* ---- the self test
- * ----------------------------------------------------------------------------------------- */
+/* ---- the self test --------------------------------------------------------------------------- */
 
 static const kernel_row self_test_row = {.name = "self_test", .source = "self_test.wgsl"};
 static const kernel_row subgroup_row = {

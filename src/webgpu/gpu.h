@@ -11,8 +11,7 @@
 
 typedef struct gpu gpu;
 
-/* ---- adapters.c: what there is to open
- * --------------------------------------------------------------------- */
+/* ---- adapters.c: what there is to open ------------------------------------------------------- */
 
 enum { GPU_MAX_ADAPTERS = 24 };
 
@@ -43,8 +42,7 @@ weft_status gpu_list_choose(const gpu_list *list, int index, int *chosen);
  * "no-f16,no-subgroups"). */
 bool gpu_feature_allowed(const char *name);
 
-/* ---- buffers.c
- * --------------------------------------------------------------------------------------------- */
+/* ---- buffers.c ------------------------------------------------------------------------------- */
 
 typedef struct gpu_buffer {
     uint32_t id; /* never used twice on a device */
@@ -90,8 +88,7 @@ weft_status buffer_grow(gpu *g, gpu_buffer **b, uint64_t bytes, const char *what
 void buffers_bury(gpu *g);
 void buffers_close(gpu *g);
 
-/* ---- pipelines.c
- * ------------------------------------------------------------------------------------------- */
+/* ---- pipelines.c ----------------------------------------------------------------------------- */
 
 typedef struct gpu_pipeline {
     char *key; /* prelude and source names */
@@ -146,8 +143,7 @@ typedef struct gpu_group {
     WGPUBindGroup handle;
 } gpu_group;
 
-/* ---- groups.c: bind groups kept by what they bind
- * ------------------------------------------------------------ */
+/* ---- groups.c: bind groups kept by what they bind -------------------------------------------- */
 
 enum { GPU_GROUP_BUCKETS = 4096, GPU_MAX_GROUPS = 16384 };
 
@@ -164,8 +160,7 @@ weft_status group_find(gpu *g, const gpu_pipeline *pipeline, const gpu_bound *bo
 void groups_forget(gpu *g, gpu_buffer *b);
 void groups_close(gpu *g);
 
-/* ---- readback.c
- * ---------------------------------------------------------------------------------------------- */
+/* ---- readback.c ------------------------------------------------------------------------------ */
 
 enum { GPU_READ_SLOTS = 4 };
 
@@ -196,8 +191,7 @@ weft_status read_end(gpu *g, gpu_reading *r, void *out);
 weft_status read_all(gpu *g, gpu_buffer *b, uint64_t at, void *out, uint64_t bytes);
 void readings_close(gpu *g);
 
-/* ---- batch.c
- * ------------------------------------------------------------------------------------------------- */
+/* ---- batch.c --------------------------------------------------------------------------------- */
 
 /* A recorded dispatch, kept until the submit, so that one the library refuses can be found
  * again. */
@@ -253,8 +247,7 @@ void batch_close(gpu *g);
  * product is at least n. */
 void batch_grid(uint64_t n, uint32_t limit, uint32_t grid[3]);
 
-/* ---- profile.c
- * --------------------------------------------------------------------------------------------- */
+/* ---- profile.c ------------------------------------------------------------------------------- */
 
 typedef struct gpu_profile {
     bool is_on; /* WEFT_PROFILE is set and the adapter has timestamps */
@@ -281,8 +274,7 @@ void profile_close(gpu *g);
 /* For tests and tools: calls and seconds of a row by name; false when it has not run. */
 bool profile_find(const gpu *g, const char *row, uint64_t *n_calls, double *seconds);
 
-/* ---- webgpu.c: plans kept by call signature
- * ---------------------------------------------------------------- */
+/* ---- webgpu.c: plans kept by call signature -------------------------------------------------- */
 
 typedef struct gpu_memo {
     struct gpu_memo_entry **places; /* an open-addressed table */
@@ -290,8 +282,7 @@ typedef struct gpu_memo {
     uint64_t n_hits, n_misses;
 } gpu_memo;
 
-/* ---- gpu.c
- * ------------------------------------------------------------------------------------------------- */
+/* ---- gpu.c ----------------------------------------------------------------------------------- */
 
 struct gpu {
     gpu_api api;

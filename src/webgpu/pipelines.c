@@ -24,8 +24,7 @@ static const struct {
 #include "shaders_data.h"
 };
 
-/* ---- sources
- * ----------------------------------------------------------------------------------------------- */
+/* ---- sources --------------------------------------------------------------------------------- */
 
 static weft_status append_source(str *source, const char *name) {
     const char *folder = getenv("WEFT_SHADER_DIR");
@@ -79,8 +78,7 @@ static weft_status write_prelude(const gpu *g, const plan_step *step, str *text)
     return WEFT_OK;
 }
 
-/* ---- layouts
- * ----------------------------------------------------------------------------------------------- */
+/* ---- layouts --------------------------------------------------------------------------------- */
 
 static WGPUBindGroupLayout make_group_layout(gpu *g, const WGPUBindGroupLayoutEntry *entries,
                                              size_t n) {
@@ -135,8 +133,7 @@ weft_status pipelines_open(gpu *g) {
     return gpu_scope_pop(g);
 }
 
-/* ---- compiling
- * --------------------------------------------------------------------------------------------- */
+/* ---- compiling ------------------------------------------------------------------------------- */
 
 static weft_status compile(gpu *g, const plan_step *step, const str *prelude, gpu_pipeline *p) {
     str source = {0};

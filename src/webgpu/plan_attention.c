@@ -5,8 +5,7 @@
 #include "tensor/fused.h"
 #include "webgpu/plan_parts.h"
 
-/* ---- kv_write
- * ---------------------------------------------------------------------------------------------- */
+/* ---- kv_write -------------------------------------------------------------------------------- */
 
 bool kv_write_applies(const gpu_caps *caps, const weft_call *call) {
     (void)caps;
@@ -60,8 +59,7 @@ weft_status kv_write_pairs_plan(const gpu_caps *caps, const kernel_row *row, con
     return kv_write_step(&(plan_job){caps, row, call, plan}, 2);
 }
 
-/* ---- attention
- * --------------------------------------------------------------------------------------------- */
+/* ---- attention ------------------------------------------------------------------------------- */
 
 typedef struct attention_shape {
     int64_t n_rows, n_heads, head_dim, n_kv_heads, group, max_pages;

@@ -180,8 +180,7 @@ weft_status argmax_plan(const gpu_caps *caps, const kernel_row *row, const weft_
     return plan_split(&(plan_job){caps, row, call, plan}, &l, t, 2, 1, argmax_part);
 }
 
-/* ---- rms_norm
- * ---------------------------------------------------------------------------------------------- */
+/* ---- rms_norm -------------------------------------------------------------------------------- */
 
 bool rms_norm_applies(const gpu_caps *caps, const weft_call *call) {
     (void)caps;

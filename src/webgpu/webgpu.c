@@ -28,8 +28,7 @@ typedef struct gpu_memo_entry {
     const gpu_pipeline **pipelines; /* one a step */
 } memo_entry;
 
-/* ---- opening
- * ----------------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static int list(weft_device_info *out, int cap) {
     gpu_list *all = gpu_list_new();
@@ -75,8 +74,7 @@ static weft_status info(void *state, weft_device_info *out) {
     return WEFT_OK;
 }
 
-/* ---- rows
- * -------------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static bool can_use(const gpu *g, const kernel_row *row, const weft_call *call) {
     const gpu_caps *caps = &g->caps;
@@ -120,8 +118,7 @@ static weft_status select_row(void *state, const char *name) {
     return WEFT_OK;
 }
 
-/* ---- plans
- * ------------------------------------------------------------------------------------------------- */
+/* ---- plans ----------------------------------------------------------------------------------- */
 
 static void put(signature *s, const void *bytes, size_t n) {
     memcpy(s->bytes + s->n, bytes, n);
@@ -215,8 +212,7 @@ static weft_status find_plan(gpu *g, const weft_call *call, const memo_entry **o
     return WEFT_OK;
 }
 
-/* ---- running
- * ----------------------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static weft_status resolve(gpu *g, const weft_call *call, const plan_step *step, gpu_bound *bound) {
     for (int i = 0; i < step->n_bindings; i++) {
