@@ -13,9 +13,13 @@
 #include "tokenizer/vocab.h"
 
 static const vocab_kind kinds[] = {
-#define TOKENIZER(model, name, bos, eos, space)                                                    \
-    {model,         name##_configure, name##_open, name##_close, name##_begin,                     \
-     name##_encode, name##_end,       bos,         eos,          space},
+#define TOKENIZER(model, name, bos, eos, space, bad)                                               \
+    {model,        name##_configure,                                                               \
+     name##_open,  name##_close,                                                                   \
+     name##_begin, name##_encode,                                                                  \
+     name##_end,   bos,                                                                            \
+     eos,          space,                                                                          \
+     bad},
 #include "tokenizer/tokenizers.def"
 #undef TOKENIZER
 };
@@ -128,7 +132,8 @@ static void find_ends(tokenizer *t) {
         uint32_t id;
         const char *text = endings[k].text;
         if (!map_get(&t->ids, text, strlen(text), &id)) continue;
-        if (endings[k].is_control) t->kinds[id] = TOKEN_CONTROL;
+        bool is_added = t->kinds[id] == TOKEN_USER || endings[k].is_control;
+        if (is_added) t->kinds[id] = TOKEN_CONTROL;
         if (t->kinds[id] == TOKEN_CONTROL) t->ends[id] = 1;
         has_call |= !strcmp(text, "<|call|>") || !strcmp(text, "<|calls|>");
         has_return |= !strcmp(text, "<|return|>") || !strcmp(text, "<|flush|>");
@@ -361,7 +366,8 @@ weft_status tokenizer_encode(const tokenizer *t, const char *text, size_t n, int
     REQUIRE(n <= INT32_MAX / 4, WEFT_LIMIT, "a text of %zu bytes is too long to encode at once", n);
     str copy = {0};
     size_t before = out->n;
-    weft_status status = replace_bad_bytes(text, n, &copy);
+    weft_status status = WEFT_OK;
+    if (!t->kind->sees_bad_bytes) status = replace_bad_bytes(text, n, &copy);
     if (status == WEFT_OK)
         status = copy.n ? encode_valid(t, copy.data, copy.n, flags, out)
                         : encode_valid(t, text, n, flags, out);

@@ -1,5 +1,6 @@
 /* SentencePiece's Unigram model ("t5"): the text is normalised by the file's own character map,
  * then covered by the sequence of tokens whose scores sum highest (Viterbi, one step a character).
+ * Bytes that are no UTF-8 become U+FFFD after the map, as there.
  * Sources: google/sentencepiece, src/unigram_model.cc and normalizer.cc; the map is a Darts-clone
  * double array (s-yata/darts-clone, include/darts.h): a unit holds a label in bits 0-7 and 31, a
  * leaf flag in bit 8, and an offset. Not here: sampling of segmentations.
@@ -160,6 +161,10 @@ static weft_status normalise(const tokenizer *t, ugm_work *w, const char *text, 
         if (!length) {
             int32_t code;
             length = n_replacement = (size_t)utf8_decode(text + at, n - at, &code);
+            if (code == UTF8_BAD) { /* not looked up in the map: it may turn U+FFFD into a space */
+                replacement = "\xEF\xBF\xBD";
+                n_replacement = 3;
+            }
         }
         TRY(put_normalised(w, &s, replacement, n_replacement));
         at += length;

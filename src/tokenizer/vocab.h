@@ -20,12 +20,13 @@ typedef struct vocab_kind {
     void (*close)(tokenizer *t);
     /* Scratch memory for the fragments of one text of n bytes. */
     weft_status (*begin)(const tokenizer *t, size_t n, void **work);
-    /* Appends the ids of a fragment without special tokens, n >= 1 bytes of valid UTF-8.
+    /* Appends the ids of a fragment without special tokens, n >= 1 bytes of UTF-8.
      * follows_text: a fragment that is text, no special token, stands before it. */
     weft_status (*encode)(const tokenizer *t, void *work, const char *text, size_t n,
                           bool follows_text, token_list *out);
     void (*end)(void *work);
     bool adds_bos, adds_eos, adds_space; /* defaults where the file says nothing */
+    bool sees_bad_bytes;                 /* encode() gets them as they are, else U+FFFD for each */
 } vocab_kind;
 
 struct tokenizer {

@@ -313,6 +313,7 @@ static void added_tokens_are_found_leftmost_and_longest(void **state) {
             two = add_token(&v, "<|a|><|b|>", TOKEN_CONTROL, 0);
     int32_t user = add_token(&v, "=>", TOKEN_USER, 0), longer = add_token(&v, "=>>", TOKEN_USER, 0);
     int32_t end = add_token(&v, "<|im_end|>", TOKEN_NORMAL, 0); /* as some converters write it */
+    int32_t eos = add_token(&v, "</s>", TOKEN_USER, 0);
     int32_t left = add_token(&v, "<l>", TOKEN_CONTROL, 0),
             right = add_token(&v, "<r>", TOKEN_CONTROL, 0);
     strips[left] = TOKEN_STRIPS_LEFT;
@@ -327,6 +328,9 @@ static void added_tokens_are_found_leftmost_and_longest(void **state) {
     assert_encodes(t, "a <r> \nb", ENCODE_PARSE_SPECIAL, 'a', ' ', right, 'b');
     assert_encodes(t, "<r> \n", ENCODE_PARSE_SPECIAL, right);
     assert_true(tokenizer_is_end(t, end));
+    assert_true(tokenizer_is_end(t, eos));
+    assert_encodes(t, "</s>", 0, '<', '/', 's',
+                   '>'); /* user-defined in the file, yet no plain text */
     assert_decodes(t, (const int32_t[]){'a', user, one, end}, 4, false, "a=>");
     assert_decodes(t, (const int32_t[]){'a', user, one, end}, 4, true, "a=><|a|><|im_end|>");
     tokenizer_close(t);
@@ -422,6 +426,10 @@ static void unigram_takes_the_best_sum(void **state) {
     v.desc.precompiled_charsmap = (token_text){map, make_charsmap(map)};
     t = open_vocab(&v);
     assert_encodes(t, "AA\tb", 0, space, a, a, space, b);
+    assert_encodes(t,
+                   "\xFF\xE2\x82"
+                   "A",
+                   0, space, 2, a); /* bad bytes: an unknown U+FFFD each */
     tokenizer_close(t);
     v.desc.remove_extra_whitespaces = 0;
     t = open_vocab(&v);
