@@ -10,9 +10,9 @@ allowed() { # FOLDER -> what a file there may include in quotes, as patterns
     src/tensor) echo 'base/* weft/*' ;;
     src/cpu | src/webgpu) echo 'base/* tensor/* format/* weft/weft.h weft/dtypes.def' ;;
     src/gguf) echo 'base/* tensor/dtype.h' ;;
-    src/tokenizer | src/sample) echo 'base/*' ;;
+    src/tokenizer | src/sample | src/template) echo 'base/*' ;;
     src/model) echo 'weft/weft.h tensor/fused.h gguf/* base/*' ;;
-    src/llm) echo 'weft/* gguf/* model/* tokenizer/* sample/* base/*' ;;
+    src/llm) echo 'weft/* gguf/* model/* tokenizer/* sample/* template/template.h base/*' ;;
     cli | server | examples | bench) echo 'weft/*' ;;
     *) echo '*' ;; # tests and tools
     esac
@@ -22,7 +22,7 @@ for file in $(c_files; files 'src/*.def' 'include/*.def'); do
     folder=$(dirname "$file")
     case $file in include/*) continue ;; server/*) folder=server ;; esac
     case $folder in
-    src/base | src/format | src/tensor | src/cpu | src/webgpu | src/gguf | src/tokenizer | src/sample | src/model) ;;
+    src/base | src/format | src/tensor | src/cpu | src/webgpu | src/gguf | src/tokenizer | src/sample | src/template | src/model) ;;
     src/llm | cli | server | examples | bench | tests | tests/* | tools) ;;
     *) problem "$file: the folder $folder has no row in tools/check_includes.sh" && continue ;;
     esac
