@@ -123,4 +123,8 @@ int64_t cpu_outer_count(const layout *l) {
     return n;
 }
 
-int64_t cpu_grain(int64_t cost) { return cost >= 16384 ? 1 : 16384 / (cost > 0 ? cost : 1); }
+/* Waking a thread costs some microseconds, which this many steps repay. */
+int64_t cpu_grain(int64_t cost) {
+    const int64_t steps = 65536;
+    return cost >= steps ? 1 : steps / (cost > 0 ? cost : 1);
+}

@@ -104,6 +104,11 @@ static void walk(const placed *p,
                  void *context) {
     const weft_tensor *t = p->view;
     const dtype_info *type = dtype_find(t->dtype);
+    if (tensor_is_dense(t)) { /* all of it is one unit */
+        uint8_t *first = p->bytes + (t->offset - p->parent->offset) / type->block * type->bytes;
+        visit(first, (size_t)tensor_row_bytes(t->dtype, tensor_elements(t)), 0, context);
+        return;
+    }
     int64_t n = tensor_elements(t) / type->block;
     for (int64_t i = 0; i < n; i++) {
         int64_t rest = i * type->block, at = t->offset - p->parent->offset;
