@@ -51,9 +51,9 @@ static bool decodes(const weft_call *call) {
     return dtype_find(call->in[0]->dtype)->is_quantized && plan_is_plain(call->out->dtype);
 }
 
-/* The destination and the source as the kernels take them. Rows of blocks of one format are moved as
- * what they are made of: 32-bit or 16-bit units (a type the same on both sides passes unchanged).
- * When weights are decoded, the source is what copy_blocks left in scratch memory. */
+/* The destination and the source as the kernels take them. Rows of blocks of one format are moved
+ * as what they are made of: 32-bit or 16-bit units (a type the same on both sides passes
+ * unchanged). When weights are decoded, the source is what copy_blocks left in scratch memory. */
 static bool operands(const weft_call *call, weft_tensor t[2]) {
     t[0] = *call->out;
     t[1] = decodes(call) ? decoded(call->in[0]) : *call->in[0];

@@ -19,8 +19,8 @@ int64_t plan_span(const plan_part *part, int i) {
     return last + 1;
 }
 
-/* A binding starts up to 255 bytes early and ends on a multiple of 16; a decoded block may stand for
- * its first element. */
+/* A binding starts up to 255 bytes early and ends on a multiple of 16; a decoded block may stand
+ * for its first element. */
 bool plan_can_bind(const gpu_caps *caps, int64_t bytes) {
     return (uint64_t)bytes + 2048 <= caps->max_binding && bytes < INT64_C(0xffffff00);
 }

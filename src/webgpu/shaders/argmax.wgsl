@@ -13,7 +13,8 @@ struct Params {
 }
 
 @group(0) @binding(0) var<storage, read> x: array<u32>;
-@group(0) @binding(1) var<storage, read_write> best: array<vec2<u32>>; // (row, chunk): key, index in the row
+// (row, chunk): key, index in the row
+@group(0) @binding(1) var<storage, read_write> best: array<vec2<u32>>;
 @group(1) @binding(0) var<uniform> P: Params;
 
 fn key_of(i: u32) -> u32 {

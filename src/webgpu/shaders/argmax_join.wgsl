@@ -16,7 +16,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grid: 
     let row = group_index(group, grid);
     if (row >= P.n_rows) { return; }
     var mine = vec2<u32>(0u, 0xffffffffu);
-    for (var i = thread; i < P.n_chunks; i += 256u) { mine = better(mine, best[row * P.n_chunks + i]); }
+    for (var i = thread; i < P.n_chunks; i += 256u) {
+        mine = better(mine, best[row * P.n_chunks + i]);
+    }
     mine = best_of_group(mine, thread);
     if (thread == 0u) { out[P.out_at + row] = i32(mine.y); }
 }

@@ -11,7 +11,8 @@
 
 struct Params {
     pages: Pages,
-    n_units: u32,  // a unit is what a tile stays within: a row's group of heads, or those of all rows
+    // A unit is what a tile stays within: a row's group of heads, or those of all rows.
+    n_units: u32,
     per_unit: u32, // query vectors in a unit, for one KV head
     n_tiles: u32,  // in a unit
     n_splits: u32,
@@ -177,8 +178,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grid: 
             let old = decay(top - new_top);
             let weight = select(vec4<f32>(0.0), decay(s - new_top), is_in);
             weights[thread] = weight;
-            sum = sum * old + lanes_add(weight, thread); // also the barrier before `weights` is read
-            workgroupBarrier();
+            sum = sum * old + lanes_add(weight, thread);
+            workgroupBarrier(); // before `weights` is read
             top = new_top;
             a0 *= old.x;
             b0 *= old.x;

@@ -44,7 +44,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grid: 
         let position = base + thread;
         var s = LOWEST;
         if (position < row.y) {
-            let at = P.pages.k_at + vector_of(P.pages, row.x, kv_head, position, thread == 0u) * HEAD_DIM;
+            let vector = vector_of(P.pages, row.x, kv_head, position, thread == 0u);
+            let at = P.pages.k_at + vector * HEAD_DIM;
             s = 0.0;
             for (var d = 0u; d < HEAD_DIM; d++) { s += q[q_at + d] * key(at + d); }
             s *= P.scale;
@@ -59,11 +60,15 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grid: 
         let at = P.pages.v_at + vector_of(P.pages, row.x, kv_head, base, false) * HEAD_DIM;
         for (var d = thread; d < HEAD_DIM; d += WG) {
             var v = sums[d] * old;
-            for (var i = 0u; i < min(WG, row.y - base); i++) { v += weights[i] * value(at + i * HEAD_DIM + d); }
+            for (var i = 0u; i < min(WG, row.y - base); i++) {
+                v += weights[i] * value(at + i * HEAD_DIM + d);
+            }
             sums[d] = v;
         }
         workgroupBarrier();
     }
     let factor = select(1.0 / sum, 0.0, sum == 0.0);
-    for (var d = thread; d < HEAD_DIM; d += WG) { out[P.out_at + query * HEAD_DIM + d] = sums[d] * factor; }
+    for (var d = thread; d < HEAD_DIM; d += WG) {
+        out[P.out_at + query * HEAD_DIM + d] = sums[d] * factor;
+    }
 }

@@ -7,7 +7,8 @@ struct Params {
     out_at: u32,
 }
 
-@group(0) @binding(0) var<storage, read> parts: array<vec4<f32>>; // (query, split): maximum, sum; then the vector
+// (query, split): maximum and sum, two unused; then the vector
+@group(0) @binding(0) var<storage, read> parts: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read_write> out: array<f32>;
 @group(1) @binding(0) var<uniform> P: Params;
 

@@ -13,8 +13,8 @@ struct Params {
 @group(1) @binding(0) var<uniform> P: Params;
 
 fn put(at: u32, v: vec4<f32>) {
-    let b = vec4<u32>(elem_encode(OUT_TYPE, v.x), elem_encode(OUT_TYPE, v.y), elem_encode(OUT_TYPE, v.z),
-                      elem_encode(OUT_TYPE, v.w));
+    let b = vec4<u32>(elem_encode(OUT_TYPE, v.x), elem_encode(OUT_TYPE, v.y),
+                      elem_encode(OUT_TYPE, v.z), elem_encode(OUT_TYPE, v.w));
     if (elem_is_16(OUT_TYPE)) {
         out[P.out_at + at / 2u] = b.x | (b.y << 16u);
         out[P.out_at + at / 2u + 1u] = b.z | (b.w << 16u);

@@ -33,5 +33,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grid: 
     }
     let at = ((slot / PAGE * P.n_heads + head) * PAGE + slot % PAGE) * P.half_dim + d;
     let x_at = P.x_at + row * P.x_row + head * P.x_head + d * 2u;
-    out[P.out_at + at] = elem_encode(OUT_TYPE, x[x_at]) | (elem_encode(OUT_TYPE, x[x_at + 1u]) << 16u);
+    let low = elem_encode(OUT_TYPE, x[x_at]);
+    let high = elem_encode(OUT_TYPE, x[x_at + 1u]);
+    out[P.out_at + at] = low | (high << 16u);
 }

@@ -56,8 +56,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grid: 
                 part.z += times(p1, a0, b0);
                 part.w += times(p1, a1, b1);
             }
-            if (X_ROWS > 2u) { part.z += times(p0, x[o.x + 2u * P.x_stride], x[o.y + 2u * P.x_stride]); }
-            if (X_ROWS > 3u) { part.w += times(p0, x[o.x + 3u * P.x_stride], x[o.y + 3u * P.x_stride]); }
+            if (X_ROWS > 2u) {
+                part.z += times(p0, x[o.x + 2u * P.x_stride], x[o.y + 2u * P.x_stride]);
+            }
+            if (X_ROWS > 3u) {
+                part.w += times(p0, x[o.x + 3u * P.x_stride], x[o.y + 3u * P.x_stride]);
+            }
         }
         if (IS_LONG) { // straight sums of thousands lose too much
             count++;

@@ -24,7 +24,8 @@ fn result_bits(i: u32) -> u32 {
     if (OUT_TYPE == I32) {
         return bitcast<u32>(function_i32(bitcast<i32>(bits_a), bitcast<i32>(bits_b)));
     }
-    return elem_encode(OUT_TYPE, function_f32(elem_decode(A_TYPE, bits_a), elem_decode(B_TYPE, bits_b)));
+    let y = function_f32(elem_decode(A_TYPE, bits_a), elem_decode(B_TYPE, bits_b));
+    return elem_encode(OUT_TYPE, y);
 }
 
 @compute @workgroup_size(256)

@@ -21,6 +21,6 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grid: 
     if (i >= P.n) { return; }
     let x = a[P.a_at + i];
     let y = b[P.b_at + i];
-    out[P.out_at + i] = vec4<f32>(function_f32(x.x, y.x), function_f32(x.y, y.y), function_f32(x.z, y.z),
-                                  function_f32(x.w, y.w));
+    out[P.out_at + i] = vec4<f32>(function_f32(x.x, y.x), function_f32(x.y, y.y),
+                                  function_f32(x.z, y.z), function_f32(x.w, y.w));
 }

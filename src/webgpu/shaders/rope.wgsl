@@ -111,7 +111,8 @@ fn turn(i: u32, position: i32) -> vec2<f32> {
     let rest = bitcast<i32>(turns - (quarter << 30u)); // an eighth of a turn either way
     let a = f32(rest) * 1.4629180792671596e-9; // 2 pi / 2^32
     let a2 = a * a;
-    let s = a * (1.0 + a2 * (-0.16666667 + a2 * (0.008333334 + a2 * (-0.00019841270 + a2 * 2.7557319e-6))));
+    let s_high = 0.008333334 + a2 * (-0.00019841270 + a2 * 2.7557319e-6);
+    let s = a * (1.0 + a2 * (-0.16666667 + a2 * s_high));
     let c = 1.0 + a2 * (-0.5 + a2 * (0.041666668 + a2 * (-0.0013888889 + a2 * 2.4801587e-5)));
     if (quarter == 0u) { return vec2<f32>(c, s); }
     if (quarter == 1u) { return vec2<f32>(-s, c); }

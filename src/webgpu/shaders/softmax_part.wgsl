@@ -12,7 +12,8 @@ struct Params {
 }
 
 @group(0) @binding(0) var<storage, read> x: array<u32>;
-@group(0) @binding(1) var<storage, read_write> parts: array<vec2<f32>>; // (row, chunk): maximum, sum
+// (row, chunk): maximum, sum
+@group(0) @binding(1) var<storage, read_write> parts: array<vec2<f32>>;
 @group(1) @binding(0) var<uniform> P: Params;
 
 @compute @workgroup_size(WG)

@@ -8,6 +8,7 @@ fn piece_offsets(c: u32) -> vec2<u32> { return vec2<u32>(0u, 4u); }
 
 fn piece_at(block_at: u32, c: u32) -> Piece {
     let v = w_vec4(block_at >> 2u);
-    return Piece(bitcast<vec4<f32>>(vec4<u32>(v.x << 16u, v.x & 0xffff0000u, v.y << 16u, v.y & 0xffff0000u)),
-                 bitcast<vec4<f32>>(vec4<u32>(v.z << 16u, v.z & 0xffff0000u, v.w << 16u, v.w & 0xffff0000u)));
+    let even = bitcast<vec4<f32>>(v << vec4<u32>(16u));
+    let odd = bitcast<vec4<f32>>(v & vec4<u32>(0xffff0000u));
+    return Piece(vec4<f32>(even.x, odd.x, even.y, odd.y), vec4<f32>(even.z, odd.z, even.w, odd.w));
 }

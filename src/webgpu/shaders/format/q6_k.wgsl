@@ -1,9 +1,9 @@
 // Q6_K: 256 weights in 210 bytes, two halves of 128: the low 4 bits of each (128 bytes), the high 2
-// bits (64 bytes), 16 signed scales (one for 16 weights), a scale of all (f16);
-// value = scale * scale_i * (q - 32). In a half, with l = 0 .. 31: byte l of the low bits holds
-// weights l and 64 + l, byte 32 + l weights 32 + l and 96 + l; byte l of the high bits all four, from
-// its low end in the order l, 32 + l, 64 + l, 96 + l.
-// What every format gives is described in lib/weights.wgsl. SPDX-License-Identifier: MIT
+// bits (64 bytes), 16 signed scales (one for 16 weights), a scale of all (f16); value = scale *
+// scale_i * (q - 32). In a half, with l = 0 .. 31: byte l of the low bits holds weights l and 64 +
+// l, byte 32 + l weights 32 + l and 96 + l; byte l of the high bits all four, from its low end in
+// the order l, 32 + l, 64 + l, 96 + l. What every format gives is described in lib/weights.wgsl.
+// SPDX-License-Identifier: MIT
 
 const BLOCK: u32 = 256u;
 const BLOCK_BYTES: u32 = 210u;

@@ -12,7 +12,9 @@ fn best_of_group(mine: vec2<u32>, thread: u32) -> vec2<u32> {
     best_parts[thread] = mine;
     workgroupBarrier();
     for (var step = 128u; step > 0u; step = step / 2u) {
-        if (thread < step) { best_parts[thread] = better(best_parts[thread], best_parts[thread + step]); }
+        if (thread < step) {
+            best_parts[thread] = better(best_parts[thread], best_parts[thread + step]);
+        }
         workgroupBarrier();
     }
     return best_parts[0];

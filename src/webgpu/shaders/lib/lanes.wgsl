@@ -22,7 +22,9 @@ fn lanes_max(v: vec4<f32>, thread: u32) -> vec4<f32> {
     workgroupBarrier();
     let lane = thread % LANES;
     for (var step = LANES / 2u; step > 0u; step = step / 2u) {
-        if (lane < step) { lane_parts[thread] = max(lane_parts[thread], lane_parts[thread + step]); }
+        if (lane < step) {
+            lane_parts[thread] = max(lane_parts[thread], lane_parts[thread + step]);
+        }
         workgroupBarrier();
     }
     let top = lane_parts[thread - lane];

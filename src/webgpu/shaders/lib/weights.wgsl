@@ -13,10 +13,14 @@ struct Piece {
 const PIECES: u32 = BLOCK / 8u; // in a block
 
 // Piece p of the row at byte row_at.
-fn row_piece(row_at: u32, p: u32) -> Piece { return piece_at(row_at + (p / PIECES) * BLOCK_BYTES, p % PIECES); }
+fn row_piece(row_at: u32, p: u32) -> Piece {
+    return piece_at(row_at + (p / PIECES) * BLOCK_BYTES, p % PIECES);
+}
 
 // Where in the row the two groups of piece p lie.
-fn row_offsets(p: u32) -> vec2<u32> { return vec2<u32>((p / PIECES) * BLOCK) + piece_offsets(p % PIECES); }
+fn row_offsets(p: u32) -> vec2<u32> {
+    return vec2<u32>((p / PIECES) * BLOCK) + piece_offsets(p % PIECES);
+}
 
 // The word at any byte: for blocks that are no whole words.
 fn w_bytes(at: u32) -> u32 {
