@@ -37,6 +37,7 @@ struct sampler {
     float *weights;       /* (n_vocab): exp(logit - largest) after choices_weigh */
     float last_total_log; /* log of the final weights' sum, and the logit they are relative to */
     float last_largest;
+    size_t drawn; /* the place of the drawn choice */
 };
 
 /* The number of last tokens that a window of the parameters' kind covers. */
@@ -47,7 +48,7 @@ double choices_weigh(sampler *s);
 float choices_largest(const sampler *s);
 /* Copies the n best of choices[0..n_choices) to s->best, sorted. */
 void choices_best(sampler *s, size_t n);
-/* Makes s->best[0..n) the choices. */
+/* Makes s->best[0..n) the choices; they are sorted. */
 void choices_take_best(sampler *s, size_t n);
 double random_uniform(sampler *s); /* [0, 1) */
 

@@ -263,6 +263,16 @@ static size_t pick(sampler *s, double total) {
     return last; /* rounding may leave a rest: it is the last possible one's */
 }
 
+/* The best choice is the only one left; its probability is looked at only when it is wanted. */
+static void finish_greedy(sampler *s, bool wants_log_prob) {
+    choice best = s->choices[find_best(s)];
+    s->last_largest = best.logit;
+    s->last_total_log = wants_log_prob ? (float)log(choices_weigh(s)) : 0;
+    s->choices[0] = best;
+    s->n_choices = 1;
+    s->drawn = 0;
+}
+
 weft_status sampler_draw(sampler *s, const float *logits, const int32_t *history, size_t n_history,
                          int32_t *token, float *log_prob) {
     for (size_t i = 0; i < n_history; i++)
@@ -277,16 +287,20 @@ weft_status sampler_draw(sampler *s, const float *logits, const int32_t *history
     TRY(begin(s));
     bool is_greedy = s->params.temperature <= 0;
     for (int i = 0; i < s->n_steps && !is_greedy; i++) s->steps[i](s);
-    double total = choices_weigh(s);
-    s->last_largest = choices_largest(s);
-    s->last_total_log = (float)log(total);
-    size_t at = is_greedy ? find_best(s) : pick(s, total);
-    choice drawn = s->choices[at];
-    if (!is_greedy) move_mu(s, drawn.logit);
+    if (is_greedy) {
+        finish_greedy(s, log_prob != NULL);
+    } else {
+        double total = choices_weigh(s);
+        s->last_largest = choices_largest(s);
+        s->last_total_log = (float)log(total);
+        size_t at = pick(s, total);
+        move_mu(s, s->choices[at].logit);
+        s->drawn = at;
+    }
+    sample_choice drawn = {0};
+    sampler_choice(s, s->drawn, &drawn);
     *token = drawn.id;
-    sample_choice c = {0};
-    sampler_choice(s, at, &c);
-    if (log_prob) *log_prob = c.log_prob;
+    if (log_prob) *log_prob = drawn.log_prob;
     return WEFT_OK;
 }
 

@@ -75,22 +75,51 @@ void sample_top_k(sampler *s) {
     choices_take_best(s, k);
 }
 
+/* Choices by a key that says how gladly each is given up: `logit` holds it, `id` the place. */
+static int by_key(const void *a, const void *b) {
+    const choice *x = a, *y = b;
+    if (x->logit != y->logit) return x->logit < y->logit ? -1 : 1;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+enum { N_BUCKETS = 2048, BUCKETS_PER_UNIT = 64 };
+
+static int bucket_of(float key) {
+    return key < N_BUCKETS / BUCKETS_PER_UNIT ? (int)(key * BUCKETS_PER_UNIT) : N_BUCKETS - 1;
+}
+
+/* Keeps the choices with the least keys (s->best[i] = {i, key >= 0}) until their weights sum to
+ * `target`. Only the bucket in which that happens is sorted. */
+static void keep_least(sampler *s, double target) {
+    double sums[N_BUCKETS] = {0}, sum = 0;
+    for (size_t i = 0; i < s->n_choices; i++)
+        sums[bucket_of(s->best[i].logit)] += (double)s->weights[i];
+    int last = 0;
+    while (last + 1 < N_BUCKETS && sum + sums[last] < target) sum += sums[last++];
+    size_t n = 0, n_sorted = 0;
+    for (size_t i = 0; i < s->n_choices; i++) {
+        int bucket = bucket_of(s->best[i].logit);
+        if (bucket > last) s->weights[i] = -1; /* given up */
+        if (bucket == last) s->best[n_sorted++] = s->best[i];
+    }
+    qsort(s->best, n_sorted, sizeof *s->best, by_key);
+    size_t kept = 0;
+    while (kept < n_sorted && sum < target) sum += (double)s->weights[s->best[kept++].id];
+    if (sum < target) kept = n_sorted;
+    for (size_t i = kept; i < n_sorted; i++) s->weights[s->best[i].id] = -1;
+    for (size_t i = 0; i < s->n_choices; i++)
+        if (s->weights[i] >= 0) s->choices[n++] = s->choices[i];
+    s->n_choices = n;
+}
+
 void sample_top_p(sampler *s) {
     double p = (double)s->params.top_p;
     if (p <= 0 || p >= 1) return;
-    double target = p * choices_weigh(s);
+    double sum = choices_weigh(s);
     float largest = choices_largest(s);
-    /* Mostly a few hundred tokens are enough: look at more only when they are not. */
-    for (size_t m = 128;; m *= 8) {
-        if (m > s->n_choices) m = s->n_choices;
-        choices_best(s, m);
-        double sum = 0;
-        size_t keep = 0;
-        while (keep < m && sum < target) sum += (double)expf(s->best[keep++].logit - largest);
-        if (sum < target && m < s->n_choices) continue;
-        choices_take_best(s, keep);
-        return;
-    }
+    for (size_t i = 0; i < s->n_choices; i++)
+        s->best[i] = (choice){(int32_t)i, largest - s->choices[i].logit};
+    keep_least(s, p * sum);
 }
 
 /* Keeps the choices whose logit is at least `bound`, in their order. */
@@ -122,13 +151,6 @@ void sample_top_n_sigma(sampler *s) {
     keep_from(s, largest - (float)(s->params.top_n_sigma * sigma));
 }
 
-/* By how far a token's surprise is from the mean one: `logit` holds that while sorting. */
-static int by_deviation(const void *a, const void *b) {
-    const choice *x = a, *y = b;
-    if (x->logit != y->logit) return x->logit < y->logit ? -1 : 1;
-    return (x->id > y->id) - (x->id < y->id);
-}
-
 void sample_typical(sampler *s) {
     double p = (double)s->params.typical_p;
     if (p <= 0 || p >= 1) return;
@@ -141,13 +163,7 @@ void sample_typical(sampler *s) {
         double surprise = log(sum) - ((double)s->choices[i].logit - largest);
         s->best[i] = (choice){(int32_t)i, (float)fabs(surprise - entropy)};
     }
-    qsort(s->best, s->n_choices, sizeof *s->best, by_deviation);
-    double kept = 0;
-    size_t n = 0;
-    while (n < s->n_choices && kept < p * sum) kept += (double)s->weights[s->best[n++].id];
-    for (size_t i = 0; i < n; i++) s->best[i] = s->choices[s->best[i].id];
-    qsort(s->best, n, sizeof *s->best, by_rank);
-    choices_take_best(s, n);
+    keep_least(s, p * sum);
 }
 
 void sample_xtc(sampler *s) {
