@@ -107,9 +107,8 @@ weft_status group_find(gpu *g, const gpu_pipeline *pipeline, const gpu_bound *bo
 
 void groups_close(gpu *g) {
     if (!g->groups.buckets) return;
-    log_line(WEFT_LOG_DEBUG, "webgpu: bind groups kept %zu, found %llu times, made %llu",
-             g->groups.n, (unsigned long long)g->groups.n_hits,
-             (unsigned long long)g->groups.n_misses);
+    log_line(WEFT_LOG_DEBUG, "webgpu: bind groups found %llu times, made %llu",
+             (unsigned long long)g->groups.n_hits, (unsigned long long)g->groups.n_misses);
     drop_all(g);
     mem_free(g->groups.buckets);
     memset(&g->groups, 0, sizeof g->groups);
