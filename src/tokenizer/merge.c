@@ -55,12 +55,13 @@ weft_status merge_symbol(merger *m, const map *ids, const char *text, size_t n, 
     return WEFT_OK;
 }
 
-static size_t pair_slot(const merger *m, uint32_t left, uint32_t right) {
-    uint64_t h = ((uint64_t)left << 32 | right) * 0x9E3779B97F4A7C15u;
-    size_t i = (size_t)(h >> 32) & (m->n_slots - 1);
-    while (m->pairs[i].left != MERGE_NONE &&
-           (m->pairs[i].left != left || m->pairs[i].right != right))
-        i = (i + 1) & (m->n_slots - 1);
+enum { FREE = -1 };
+
+static uint64_t pair_key(uint32_t left, uint32_t right) { return (uint64_t)left << 32 | right; }
+
+static size_t pair_slot(const merger *m, uint64_t key) {
+    size_t i = (size_t)(key * 0x9E3779B97F4A7C15u >> 32) & (m->n_slots - 1);
+    while (m->pairs[i] != key && m->pairs[i] != (uint64_t)FREE) i = (i + 1) & (m->n_slots - 1);
     return i;
 }
 
@@ -68,38 +69,50 @@ static weft_status grow_pairs(merger *m) {
     merger bigger = *m;
     bigger.n_slots = m->n_slots ? m->n_slots * 2 : 1024;
     bigger.pairs = mem_grow(NULL, bigger.n_slots, sizeof *bigger.pairs);
-    if (!bigger.pairs) return WEFT_NO_MEMORY;
-    for (size_t i = 0; i < bigger.n_slots; i++) bigger.pairs[i].left = MERGE_NONE;
+    bigger.results = mem_grow(NULL, bigger.n_slots, sizeof *bigger.results);
+    if (!bigger.pairs || !bigger.results) {
+        mem_free(bigger.pairs);
+        mem_free(bigger.results);
+        return WEFT_NO_MEMORY;
+    }
+    memset(bigger.pairs, 0xFF, bigger.n_slots * sizeof *bigger.pairs);
     for (size_t i = 0; i < m->n_slots; i++) {
-        const merge_pair *p = &m->pairs[i];
-        if (p->left != MERGE_NONE) bigger.pairs[pair_slot(&bigger, p->left, p->right)] = *p;
+        if (m->pairs[i] == (uint64_t)FREE) continue;
+        size_t slot = pair_slot(&bigger, m->pairs[i]);
+        bigger.pairs[slot] = m->pairs[i];
+        bigger.results[slot] = m->results[i];
     }
     mem_free(m->pairs);
+    mem_free(m->results);
     *m = bigger;
     return WEFT_OK;
 }
 
 weft_status merge_add(merger *m, uint32_t left, uint32_t right, uint32_t order, uint32_t merged) {
     if (m->n_pairs >= m->n_slots / 8 * 5) TRY(grow_pairs(m));
-    merge_pair *p = &m->pairs[pair_slot(m, left, right)];
-    if (p->left != MERGE_NONE) return WEFT_OK;
-    *p = (merge_pair){left, right, order, merged};
+    uint64_t key = pair_key(left, right);
+    size_t slot = pair_slot(m, key);
+    if (m->pairs[slot] == key) return WEFT_OK;
+    m->pairs[slot] = key;
+    m->results[slot] = (merge_result){order, merged};
     m->n_pairs++;
     return WEFT_OK;
 }
 
 void merger_free(merger *m) {
     mem_free(m->pairs);
+    mem_free(m->results);
     map_free(&m->extra);
     map_free(&m->char_symbols);
     arena_free(&m->arena);
     *m = (merger){0};
 }
 
-static const merge_pair *find_pair(const merger *m, uint32_t left, uint32_t right) {
+static const merge_result *find_pair(const merger *m, uint32_t left, uint32_t right) {
     if (left == MERGE_NONE || right == MERGE_NONE || !m->n_slots) return NULL;
-    const merge_pair *p = &m->pairs[pair_slot(m, left, right)];
-    return p->left == MERGE_NONE ? NULL : p;
+    uint64_t key = pair_key(left, right);
+    size_t slot = pair_slot(m, key);
+    return m->pairs[slot] == key ? &m->results[slot] : NULL;
 }
 
 weft_status merge_work_open(merge_work *w, size_t n) {
@@ -152,7 +165,7 @@ typedef struct short_word {
 } short_word;
 
 static void look_up_pair(const merger *m, short_word *s, int i) {
-    const merge_pair *p = i + 1 < s->n ? find_pair(m, s->symbol[i], s->symbol[i + 1]) : NULL;
+    const merge_result *p = i + 1 < s->n ? find_pair(m, s->symbol[i], s->symbol[i + 1]) : NULL;
     s->order[i] = p ? p->order : UINT32_MAX;
     s->merged[i] = p ? p->merged : MERGE_NONE;
 }
@@ -203,7 +216,7 @@ static weft_status reserve_heap(merge_work *w, size_t n) {
 static weft_status push(const merger *m, merge_work *w, size_t *n_heap, uint32_t i) {
     if (i == MERGE_NONE || w->cells[i].next == MERGE_NONE) return WEFT_OK;
     uint32_t left = w->cells[i].symbol, right = w->cells[w->cells[i].next].symbol;
-    const merge_pair *p = find_pair(m, left, right);
+    const merge_result *p = find_pair(m, left, right);
     if (!p) return WEFT_OK;
     TRY(reserve_heap(w, *n_heap + 1));
     struct merge_candidate c = {(uint64_t)p->order << 32 | i, left, right};
@@ -242,10 +255,10 @@ static weft_status merge_long(const merger *m, merge_work *w, const char *text, 
     size_t n_heap = 0;
     TRY(reserve_heap(w, n_cells));
     for (uint32_t i = 0; i + 1 < n_cells; i++) {
-        const merge_pair *p = find_pair(m, w->cells[i].symbol, w->cells[i + 1].symbol);
+        uint32_t left = w->cells[i].symbol, right = w->cells[i + 1].symbol;
+        const merge_result *p = find_pair(m, left, right);
         if (!p) continue;
-        w->heap[n_heap++] =
-            (struct merge_candidate){(uint64_t)p->order << 32 | i, p->left, p->right};
+        w->heap[n_heap++] = (struct merge_candidate){(uint64_t)p->order << 32 | i, left, right};
     }
     for (size_t i = n_heap / 2; i-- > 0;) sift_down(w->heap, n_heap, i);
     while (n_heap) {

@@ -17,13 +17,14 @@
 
 #define MERGE_NONE UINT32_MAX /* a character without a symbol */
 
-typedef struct merge_pair {
-    uint32_t left, right; /* left == MERGE_NONE: a free slot */
+/* What two symbols become, and when. */
+typedef struct merge_result {
     uint32_t order, merged;
-} merge_pair;
+} merge_result;
 
 typedef struct merger {
-    merge_pair *pairs;
+    uint64_t *pairs;       /* left << 32 | right; all ones = a free slot */
+    merge_result *results; /* of the pair in the same slot */
     size_t n_pairs, n_slots;
 
     uint32_t n_tokens, n_extra;
