@@ -75,10 +75,12 @@ static void cases(void) {
     one(WEFT_F32, WEFT_Q4_1, 66, 96, 576, false);
     one(WEFT_F32, WEFT_Q8_0, 2, 40, 4096, false);
     one(WEFT_F32, WEFT_F16, 1, 40, 4096, false);
-    op_input x = {.dtype = WEFT_F32, .shape = weft_3d(2, 2, 8192), .b = 0.1}, w = x;
-    w.shape = weft_2d(3, 8192);
-    w.b = 1;
-    run_case(&(op_case){.name = "equal terms", .in = {x, w, {.is_absent = true}}});
+    for (int i = 0; i < 4; i++) {
+        int64_t k = i % 2 ? 8192 : 2048;
+        op_input x = biased(i < 2 ? weft_2d(1, k) : weft_3d(2, 2, k), k);
+        op_input w = {.dtype = i % 2 ? WEFT_F16 : WEFT_F32, .shape = weft_2d(5, k), .b = 1};
+        run_case(&(op_case){.name = "biased terms", .in = {x, w, {.is_absent = true}}});
+    }
 }
 
 const op_test test_linear = {.ref = ref_linear, .cases = cases, .api = api};

@@ -38,13 +38,13 @@ static void cases(void) {
     rows(WEFT_F32, weft_3d(3, 4, 576), true, 1);
     rows(WEFT_F16, weft_1d(300), false, 200);
     rows(WEFT_F32, weft_2d(300, 3), true, 1);
-    /* Equal terms: a straight sum's roundings all go one way. */
-    op_case c = {.name = "equal terms",
-                 .in = {normal(WEFT_F32, weft_2d(2, 16384)), {.is_absent = true}},
-                 .attrs.rms_norm.eps = 1e-6f};
-    c.in[0].a = 0;
-    c.in[0].b = 0.7;
-    run_case(&c);
+    for (int64_t k = 2048; k <= 16384; k *= 8) {
+        op_case c = {.name = "biased terms",
+                     .in = {biased(weft_2d(2, k), k), {.is_absent = true}},
+                     .attrs.rms_norm.eps = 1e-6f};
+        c.in[0].b = sqrt(c.in[0].b);
+        run_case(&c);
+    }
 }
 
 const op_test test_rms_norm = {.ref = ref_rms_norm, .cases = cases, .api = api};

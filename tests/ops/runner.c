@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "format/format.h"
 #include "place.h"
+#include "table.h"
 #include "tensor/device.h"
 #include "tensor/dtype.h"
 
@@ -44,7 +45,8 @@ static struct {
     tally variants[MAX_VARIANTS];
     tally skips[MAX_VARIANTS]; /* dtypes without a kernel */
     /* what the spy saw of the last call */
-    bool is_dry; /* only look at the call, do not run it */
+    bool is_dry;   /* only look at the call, do not run it */
+    bool is_table; /* nothing runs: calls are noted for docs/OPS.md */
     const char *exact[MAX_VARIANTS], *fast[MAX_VARIANTS];
     int n_exact, n_fast;
     bool has_no_kernel;
@@ -79,6 +81,10 @@ static bool spy_can_run(void *state, const weft_call *call) {
 }
 
 static weft_status spy_run(void *state, const weft_call *call) {
+    if (R.is_table && call->op == R.op) {
+        table_note(call, R.real->can_run(state, call));
+        return error_set(WEFT_UNSUPPORTED, "not run");
+    }
     if (!R.real->can_run(state, call)) {
         R.has_no_kernel = true;
         return error_set(WEFT_UNSUPPORTED, "no kernel for %s", op_name(call->op));
@@ -384,9 +390,9 @@ static void run_variant(setting *s, const char *variant, const ref_call *ref) {
     placed out = make_output(s, ref, &may_lie_anyhow);
     R.has_no_kernel = false;
     weft_tensor *result = op_run(R.op, ops[R.op].n_in, s->tensors, &s->c->attrs, out.view);
-    if (!R.has_no_kernel && weft_tensor_status(result) != WEFT_OK) {
+    if (!R.is_table && !R.has_no_kernel && weft_tensor_status(result) != WEFT_OK) {
         failed(s, variant, "%s", weft_tensor_message(result));
-    } else if (!R.has_no_kernel && !R.is_dry) {
+    } else if (!R.is_table && !R.has_no_kernel && !R.is_dry) {
         void *data = malloc((size_t)tensor_row_bytes(ref->out.dtype, ref->out.n) + 1);
         const char *wrong = place_read(&out, data, !may_lie_anyhow && !test->writes_first);
         if (wrong) failed(s, variant, "%s", wrong);
@@ -471,6 +477,7 @@ static void run_variants(setting *s, const ref_call *exact) {
     R.is_dry = true;
     run_variant(s, "any", exact);
     R.is_dry = false;
+    if (R.is_table) return;
     if (R.has_no_kernel) {
         note_missing(s);
         return;
@@ -523,7 +530,9 @@ void run_case(const op_case *c) {
         if (combo_applies(c, &combos[i])) which[n++] = i;
     /* Not full: the plain layout and one other, taken in turn by the cases. */
     for (int i = 0; i < n; i++) {
-        bool is_taken = R.is_full || i == 0 || i == 1 + (int)(R.n_cases % (n > 1 ? n - 1 : 1));
+        bool is_taken =
+            R.is_table ? i == 0
+                       : R.is_full || i == 0 || i == 1 + (int)(R.n_cases % (n > 1 ? n - 1 : 1));
         if (is_taken) run_combo(c, &combos[which[i]], (uint64_t)(R.n_cases * 64 + i + 1));
     }
     R.n_cases++;
@@ -561,6 +570,19 @@ static void run_op(void **state) {
     if (R.n_runs == 0) fail_msg("nothing of this op could run on %s", R.info.name);
 }
 
+/* docs/OPS.md: which dtypes each op takes on which backend, as the cases find it. */
+static void write_table(void) {
+    R.is_table = true;
+    table_begin();
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        R.op = (weft_op)i;
+        R.n_cases = 0;
+        ops[i].test->cases();
+        table_end_op(ops[i].name);
+    }
+    R.is_table = false;
+}
+
 /* Whatever a failed test left open. */
 static int end_op(void **state) {
     (void)state;
@@ -571,7 +593,7 @@ static int end_op(void **state) {
     return R.real->select(device_state(R.dev), NULL) == WEFT_OK ? 0 : -1;
 }
 
-static int open_device(void) {
+static int open_device(bool is_quiet) {
     const char *name = getenv("WEFT_TEST_DEVICE");
     R.dev = weft_open(&(weft_device_desc){.name = name && *name ? name : "cpu"});
     if (!R.dev) {
@@ -579,7 +601,7 @@ static int open_device(void) {
         return getenv("WEFT_TEST_STRICT") ? 1 : 77;
     }
     weft_get_device_info(R.dev, &R.info);
-    printf("device %s: %s, %s\n", R.info.name, R.info.adapter, R.info.library);
+    if (!is_quiet) printf("device %s: %s, %s\n", R.info.name, R.info.adapter, R.info.library);
     R.op = OP_COUNT;
     R.real = R.dev->backend;
     R.spy = *R.real;
@@ -589,15 +611,16 @@ static int open_device(void) {
     return 0;
 }
 
-/* test_ops [--full] [--list] [PATTERN]: tests whose name matches (*, ?), ops by name, and the cases
+/* test_ops [--full] [--list] [--table] [PATTERN]: tests whose name matches (*, ?), ops by name, and the cases
  * of cases.c. */
 int main(int argc, char **argv) {
     R.is_full = getenv("WEFT_TEST_FULL") != NULL;
     const char *pattern = NULL;
-    bool is_list = false;
+    bool is_list = false, is_table = false;
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--full")) R.is_full = true;
         else if (!strcmp(argv[i], "--list")) is_list = true;
+        else if (!strcmp(argv[i], "--table")) is_table = true;
         else pattern = argv[i];
     }
     size_t n_ops = sizeof ops / sizeof *ops, n = n_ops + n_bug_cases;
@@ -609,8 +632,10 @@ int main(int argc, char **argv) {
                                        .initial_state = (void *)i};
     memcpy(tests + n_ops, bug_cases, n_bug_cases * sizeof *tests);
     for (size_t i = 0; is_list && i < n; i++) printf("%s\n", tests[i].name);
-    int status = is_list ? 0 : open_device();
-    if (!is_list && status == 0) {
+    int status = is_list ? 0 : open_device(is_table);
+    if (is_table && status == 0) {
+        write_table();
+    } else if (!is_list && status == 0) {
         if (pattern) cmocka_set_test_filter(pattern);
         status = _cmocka_run_group_tests("ops", tests, n, NULL, NULL);
         printf("ops on %s: %lld cases, %lld runs, %lld without a kernel, %d tests failed\n",

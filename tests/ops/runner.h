@@ -107,6 +107,9 @@ int64_t tile_size(int64_t t, int i);
 op_input normal(weft_dtype dtype, weft_shape shape);
 /* Random blocks when quantised, else normal values. */
 op_input weights(weft_dtype dtype, int64_t rows, int64_t columns);
+/* f32, all equal, with n (a power of two) of them in a sum: in the upper half of a straight f32 sum
+ * each addition rounds down by almost half a unit, which is more than the bound allows. */
+op_input biased(weft_shape shape, int64_t n);
 /* i32 integers in [low, high). */
 op_input integers(weft_shape shape, int64_t low, int64_t high);
 /* i32 values given one by one. */

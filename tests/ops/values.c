@@ -19,6 +19,10 @@ op_input weights(weft_dtype dtype, int64_t rows, int64_t columns) {
     return in;
 }
 
+op_input biased(weft_shape shape, int64_t n) {
+    return (op_input){.dtype = WEFT_F32, .shape = shape, .b = 1 + (double)n * 0x1p-25 - 0x1p-20};
+}
+
 op_input integers(weft_shape shape, int64_t low, int64_t high) {
     return (op_input){.dtype = WEFT_I32,
                       .shape = shape,
