@@ -150,8 +150,10 @@ static weft_status request_device(gpu *g) {
     desc.uncapturedErrorCallbackInfo.callback = on_error;
     desc.uncapturedErrorCallbackInfo.userdata1 = g;
     device_request r = {0};
-    WGPURequestDeviceCallbackInfo callback = {
-        .mode = WGPUCallbackMode_AllowProcessEvents, .callback = on_device, .userdata1 = &r};
+    WGPURequestDeviceCallbackInfo callback = {0};
+    callback.mode = WGPUCallbackMode_AllowProcessEvents;
+    callback.callback = on_device;
+    callback.userdata1 = &r;
     WGPUFuture future =
         g->dialect->request_device(&g->api, g->adapter, &desc, g->has_checks, callback);
     g->dialect->wait(&g->api, g->instance, NULL, future, &r.done, 1e10);
@@ -197,10 +199,9 @@ static void fill_caps(gpu *g) {
     g->uniform_alignment = limits.minUniformBufferOffsetAlignment;
     g->info.max_buffer_bytes = g->caps.max_buffer;
     g->info.max_binding_bytes = g->caps.max_binding;
-    if (g->caps.has_int_dot && strlen(g->info.features) + 9 < sizeof g->info.features) {
-        if (g->info.features[0]) strcat(g->info.features, " ");
-        strcat(g->info.features, "int-dot");
-    }
+    size_t n = strlen(g->info.features);
+    if (g->caps.has_int_dot)
+        snprintf(g->info.features + n, sizeof g->info.features - n, "%sint-dot", n ? " " : "");
 }
 
 /* ---- the self test --------------------------------------------------------------------------- */
@@ -233,7 +234,7 @@ static weft_status run_self_test(gpu *g, const kernel_row *row, uint32_t out[SEL
 }
 
 static weft_status self_test(gpu *g) {
-    uint32_t out[SELF_TEST_WORDS];
+    uint32_t out[SELF_TEST_WORDS] = {0};
     weft_status status = run_self_test(g, &self_test_row, out);
     if (status != WEFT_OK)
         return error_prefix(status, "the start-up self test of %s fails", g->info.library);
@@ -248,7 +249,7 @@ static weft_status self_test(gpu *g) {
 
 /* Word i is the subgroup size when its thread finds everything as kernels assume it, else 0. */
 static void measure_subgroups(gpu *g) {
-    uint32_t out[SELF_TEST_WORDS];
+    uint32_t out[SELF_TEST_WORDS] = {0};
     if (!g->caps.has_subgroups) return;
     weft_status status = run_self_test(g, &subgroup_row, out);
     bool is_uniform = status == WEFT_OK && out[0] >= 4 && out[0] <= 128;

@@ -128,7 +128,7 @@ weft_status read_end(gpu *g, gpu_reading *r, void *out) {
     weft_status status = WEFT_OK;
     if (!mapped) status = error_set(WEFT_DEVICE, "%s maps no memory", g->dialect->name);
     else {
-        if (r->bytes) memcpy(out, mapped + r->offset, (size_t)r->bytes);
+        if (r->bytes && out) memcpy(out, mapped + r->offset, (size_t)r->bytes);
         status = check_flags(g, r, mapped);
     }
     g->api.BufferUnmap(r->staging);
