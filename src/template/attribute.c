@@ -112,7 +112,7 @@ static weft_status safe_attribute(trun *R, tvalue object, const tstring *name, t
 
 weft_status tpl_get_attribute(trun *R, tvalue object, const tstring *name, tvalue *out) {
     bool found;
-    if (object.type == T_UNDEFINED) return tpl_undefined_fail(object);
+    if (object.type == T_UNDEFINED && !is_internal(name)) return tpl_undefined_fail(object);
     const tvalue *item = object.type == T_DICT ? tpl_dict_get(object.d, tpl_of_string(name)) : NULL;
     if (item && (is_internal(name) || !tpl_find_method(object, name))) {
         *out = *item;

@@ -71,6 +71,10 @@ static weft_status eval_item(trun *R, tframe *f, const tnode *n, tvalue *out) {
     const tnode *from[] = {n->b->a, n->b->b, n->b->c};
     for (int i = 0; i < 3; i++)
         if (from[i]) TRY(tpl_eval(R, f, from[i], &part[i]));
+    /* computed before the template runs, Jinja takes what cannot be sliced for undefined */
+    bool sliceable = object.type == T_STRING || object.type == T_LIST || object.type == T_TUPLE;
+    if (n->flag && !sliceable && object.type != T_UNDEFINED)
+        return tpl_undefined_of(&R->mem, object, tpl_none(), out);
     return tpl_get_slice(R, object, part, out);
 }
 

@@ -208,7 +208,8 @@ static const tpl_row rows[] = {
     {"urlencode", "", filter_urlencode, NULL, false},
     {"urlize", "", NULL, NULL, true},
     {"wordcount", "", filter_wordcount, NULL, false},
-    {"wordwrap", "width?,break_long_words?,wrapstring?,break_on_hyphens?", NULL, NULL, false},
+    {"wordwrap", "width?,break_long_words?,wrapstring?,break_on_hyphens?", filter_wordwrap, NULL,
+     false},
     {"xmlattr", "autospace?", filter_xmlattr, NULL, false}};
 
 const tpl_row *tpl_find_filter(const char *name, size_t n) {

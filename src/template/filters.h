@@ -13,7 +13,8 @@ tpl_fn filter_batch, filter_slice, filter_unique, filter_items, filter_reverse, 
 /* filters_text.c */
 tpl_fn filter_capitalize, filter_center, filter_escape, filter_forceescape, filter_indent,
     filter_lower, filter_replace, filter_safe, filter_string, filter_striptags, filter_title,
-    filter_trim, filter_truncate, filter_upper, filter_urlencode, filter_wordcount, filter_xmlattr;
+    filter_trim, filter_truncate, filter_upper, filter_urlencode, filter_wordcount, filter_wordwrap,
+    filter_xmlattr;
 tpl_raw_fn filter_format;
 
 #endif

@@ -367,7 +367,6 @@ static weft_status list_of(trun *R, const keyed *a, size_t n, tvalue *out) {
 
 /* The key of sort: the list of the attributes "a,b". */
 static weft_status sort_key(trun *R, const tbuilder *paths, tvalue item, bool fold, tvalue *out) {
-    if (paths->n == 1) return follow(R, paths->items[0], item, tpl_none(), fold, out);
     tbuilder key = {0};
     for (size_t i = 0; i < paths->n; i++) {
         tvalue part;

@@ -152,14 +152,8 @@ weft_status filter_indent(trun *R, tvalue v, const tvalue *args, tvalue *out) {
 }
 
 weft_status filter_truncate(trun *R, tvalue v, const tvalue *args, tvalue *out) {
-    int64_t length = 255, leeway = 5;
+    int64_t length = 255, leeway = 5, n;
     tvalue end = args[2], cut, parts[2];
-    if (v.type != T_STRING) {
-        if (v.type != T_UNDEFINED)
-            return tpl_fail("truncate needs a text, not '%s'", tpl_type_name(v));
-        *out = v;
-        return WEFT_OK;
-    }
     if (end.type == T_MISSING) TRY(tpl_string(&R->mem, "...", 3, &end));
     if (end.type != T_STRING) return tpl_fail("truncate's end must be a text");
     if (args[0].type != T_MISSING && !tpl_as_int(args[0], &length))
@@ -170,7 +164,9 @@ weft_status filter_truncate(trun *R, tvalue v, const tvalue *args, tvalue *out) 
         return tpl_fail("truncate's length is less than that of its end");
     if (leeway < 0) return tpl_fail("truncate's leeway is negative");
     *out = v;
-    if (length > INT64_MAX - leeway || (int64_t)v.s->chars <= length + leeway) return WEFT_OK;
+    if (!tpl_length(v, &n)) return tpl_fail("truncate needs a text, not '%s'", tpl_type_name(v));
+    if (length > INT64_MAX - leeway || n <= length + leeway) return WEFT_OK;
+    if (v.type != T_STRING) return tpl_fail("truncate needs a text, not '%s'", tpl_type_name(v));
     tvalue slice[3] = {tpl_none(), tpl_int(length - (int64_t)end.s->chars), tpl_none()};
     TRY(tpl_get_slice(R, v, slice, &cut));
     if (!tpl_truth(args[1])) {

@@ -36,6 +36,7 @@ static weft_status fill_dict(trun *R, const targs *args, tdict **out) {
     TRY(tpl_dict_new(&R->mem, out));
     if (args->n > 1) return tpl_fail("at most 1 argument is expected, %zu were given", args->n);
     tvalue from = args->n ? args->items[0] : tpl_none();
+    if (from.type == T_UNDEFINED) return tpl_undefined_fail(from);
     if (from.type == T_DICT) {
         for (size_t i = 0; i < from.d->n; i++)
             TRY(tpl_dict_set(&R->mem, *out, from.d->entries[i].key, from.d->entries[i].value));

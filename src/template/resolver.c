@@ -519,6 +519,17 @@ static bool is_constant(const tnode *n) {
            is_constant(n->dyn_args) && is_constant(n->dyn_kwargs);
 }
 
+/* Output that Jinja computes beforehand: there, slicing what cannot be sliced gives undefined. */
+static void mark_folded(tnode *n) {
+    if (!n) return;
+    n->flag = n->flag || (n->kind == N_ITEM && n->b->kind == N_SLICE);
+    mark_folded(n->a);
+    mark_folded(n->b);
+    mark_folded(n->c);
+    for (size_t i = 0; i < n->list.n; i++) mark_folded(n->list.items[i]);
+    for (size_t i = 0; i < n->list2.n; i++) mark_folded(n->list2.items[i]);
+}
+
 static weft_status place_row(position *at, tnode *n) {
     bool filter = n->kind == N_FILTER;
     n->row = filter ? tpl_find_filter(n->name->data, n->name->n)
@@ -566,6 +577,11 @@ static weft_status place(position *at, tnode *n) {
         TRY(place_children(at, n));
         /* Jinja writes a computed -2 into `-2 ** x`, which Python then reads as -(2 ** x). */
         n->flag = n->op == OP_POW && is_constant(n->a) && !is_constant(n->b);
+        return WEFT_OK;
+    case N_OUTPUT:
+        TRY(place_children(at, n));
+        for (size_t i = 0; i < n->list.n; i++)
+            if (is_constant(n->list.items[i])) mark_folded(n->list.items[i]);
         return WEFT_OK;
     default: return place_children(at, n);
     }

@@ -25,7 +25,7 @@ typedef struct trun {
     int depth, max_depth;
     str *out; /* where output goes now */
     size_t max_output;
-    bool located;     /* the message has its line */
+    bool located; /* the message has its line */
 } trun;
 
 /* Arguments of a call as written. */

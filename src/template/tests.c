@@ -161,6 +161,8 @@ static weft_status is_in(trun *R, tvalue v, const tvalue *args, tvalue *out) {
 static weft_status is_filter(trun *R, tvalue v, const tvalue *args, tvalue *out) {
     (void)R;
     (void)args;
+    uint64_t hash;
+    if (!tpl_hash(v, &hash)) return tpl_fail("a '%s' cannot be a name", tpl_type_name(v));
     *out = tpl_bool(v.type == T_STRING && tpl_find_filter(v.s->data, v.s->n));
     return WEFT_OK;
 }
@@ -168,6 +170,8 @@ static weft_status is_filter(trun *R, tvalue v, const tvalue *args, tvalue *out)
 static weft_status is_test(trun *R, tvalue v, const tvalue *args, tvalue *out) {
     (void)R;
     (void)args;
+    uint64_t hash;
+    if (!tpl_hash(v, &hash)) return tpl_fail("a '%s' cannot be a name", tpl_type_name(v));
     *out = tpl_bool(v.type == T_STRING && tpl_find_test(v.s->data, v.s->n));
     return WEFT_OK;
 }

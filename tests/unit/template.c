@@ -107,6 +107,14 @@ static int compare_folder(const char *templates, const char *expected, const cha
     return compared;
 }
 
+static void own_templates(void **state) {
+    (void)state;
+    static const char folder[] = WEFT_SOURCE_DIR "/tests/golden/template";
+    int compared = compare_folder(folder, WEFT_SOURCE_DIR "/tests/golden/template/expected",
+                                  WEFT_SOURCE_DIR "/tests/golden/template/contexts.json");
+    assert_true(compared >= 100);
+}
+
 static void published_templates(void **state) {
     (void)state;
     static const char beside[] = WEFT_SOURCE_DIR "/../shared/data/text/contexts.json";
@@ -122,6 +130,11 @@ static void published_templates(void **state) {
     assert_true(compare_folder(templates, expected, contexts) >= 1000);
 }
 #else
+static void own_templates(void **state) {
+    (void)state;
+    skip_because(false, "this build has no JSON library");
+}
+
 static void published_templates(void **state) {
     (void)state;
     skip_because(false, "this build has no JSON library");
@@ -285,6 +298,7 @@ static void small_things(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_things),
+        cmocka_unit_test(own_templates),
         cmocka_unit_test(published_templates),
         cmocka_unit_test(messages_name_line_and_reason),
         cmocka_unit_test(hostile_templates_meet_limits),
