@@ -176,11 +176,15 @@ static weft_status compile(gpu *g, const plan_step *step, const str *prelude, gp
     return status;
 }
 
-/* Rows with a flag share its slots by their place in the table, so that a bad index names its
- * kernel. */
+/* Each row with a flag has a slot of its own, so that a bad index names its kernel. Rows outside the
+ * table (the self test's, the tests') share the last one. */
 static int slot_of_flag(const kernel_row *row) {
-    if (row < kernel_rows || row >= kernel_rows + n_kernel_rows) return GPU_FLAG_SLOTS - 1;
-    return (int)((row - kernel_rows) % (GPU_FLAG_SLOTS - 1));
+    int slot = 0;
+    for (const kernel_row *r = kernel_rows; r < kernel_rows + n_kernel_rows; r++) {
+        if (r == row) return slot;
+        if ((r->needs & F_FLAG) && slot < GPU_FLAG_SLOTS - 2) slot++;
+    }
+    return GPU_FLAG_SLOTS - 1;
 }
 
 static weft_status make(gpu *g, const plan_step *step, const str *prelude, const char *key,

@@ -299,6 +299,8 @@ static void counters(void *state, weft_counters *add_to) {
     add_to->n_submits += g->batch.n_submits;
     add_to->n_reads += g->batch.n_reads;
     add_to->n_writes += g->batch.n_writes;
+    add_to->bytes_allocated = g->buffers.bytes; /* what the device gave, arenas and scratch too */
+    add_to->bytes_peak = g->buffers.bytes_peak;
 }
 
 extern const weft_backend webgpu_backend;
