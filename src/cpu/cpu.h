@@ -62,8 +62,6 @@ void cpu_store(const cpu_kernels *k, const weft_tensor *t, int64_t at, int64_t s
 /* n elements (whole blocks) of a dense weight row to f32, any readable dtype. */
 void cpu_decode(const cpu_kernels *k, weft_dtype dtype, const void *w, float *out, int64_t n);
 
-/* `t` seen with `like`'s dimensions: missing leading ones and those of size 1 get stride 0. */
-weft_tensor cpu_expand(const weft_tensor *t, const weft_tensor *like);
 /* The offset in elements of outer index `i` of a layout whose last dimension is left out. */
 int64_t cpu_outer_at(const layout *l, int tensor, int64_t i);
 /* The product of all dimensions but the last. */

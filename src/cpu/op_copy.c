@@ -93,14 +93,13 @@ static void run_blocks(void *context, int64_t first, int64_t last) {
 }
 
 static weft_status run(const cpu_state *cpu, const weft_call *call) {
-    weft_tensor from = cpu_expand(call->in[0], call->out);
-    const weft_tensor *both[] = {&from, call->out};
-    const dtype_info *type = dtype_find(from.dtype);
+    const weft_tensor *from = call->in[0], *both[] = {from, call->out};
+    const dtype_info *type = dtype_find(from->dtype);
     job j = {
-        .cpu = cpu, .from = &from, .to = call->out, .unit = type->block, .unit_bytes = type->bytes};
+        .cpu = cpu, .from = from, .to = call->out, .unit = type->block, .unit_bytes = type->bytes};
     j.l = type->block > 1 ? layout_merge_rows(both, 2) : layout_merge(both, 2);
     blocks b = {.job = &j,
-                .run = from.dtype == call->out->dtype ? copy_rows : convert_rows,
+                .run = from->dtype == call->out->dtype ? copy_rows : convert_rows,
                 .block = type->block};
     parallel_for(cpu->n_threads, tensor_elements(call->out) / type->block, cpu_grain(type->block),
                  run_blocks, &b);

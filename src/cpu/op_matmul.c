@@ -87,13 +87,12 @@ static void run_columns(void *context, int64_t first, int64_t last) {
     }
 }
 
-/* The leading dimensions of a matrix batch, broadcast to the output's, and a last one of 1. */
-static weft_tensor batch_view(const weft_tensor *t, const weft_tensor *out) {
-    weft_tensor lead = *out, view = *t;
-    lead.rank = out->rank - 1;
+/* The leading dimensions of a batch of matrices, and a last one of 1. */
+static weft_tensor batch_view(const weft_tensor *t) {
+    weft_tensor view = *t;
     view.rank = t->rank - 1;
-    lead.dim[lead.rank - 1] = view.dim[view.rank - 1] = 1;
-    return cpu_expand(&view, &lead);
+    view.dim[view.rank - 1] = 1;
+    return view;
 }
 
 /* Allocates what is not there as f32: the packed a, and the result before it is rounded. */
@@ -141,7 +140,7 @@ static weft_status run(const cpu_state *cpu, const weft_call *call) {
              .a_column = a->stride[ar - 1],
              .b_row = b->stride[br - 2],
              .b_column = b->stride[br - 1]};
-    weft_tensor views[] = {batch_view(a, out), batch_view(b, out)};
+    weft_tensor views[] = {batch_view(a), batch_view(b)};
     const weft_tensor *both[] = {&views[0], &views[1]};
     j.batches = layout_merge_rows(both, 2);
     j.n_batches = tensor_elements(out) / (j.m * j.n);

@@ -7,8 +7,8 @@
 typedef struct job {
     const cpu_state *cpu;
     const weft_call *call;
-    weft_tensor a, b; /* as wide as the output; b is a where the op has one input */
-    layout l;         /* a, b, out */
+    const weft_tensor *a, *b; /* as wide as the output; b is a where the op has one input */
+    layout l;                 /* a, b, out */
     void (*chunk)(const cpu_kernels *k, const float *a, const float *b, float *y, int64_t n);
     uint32_t (*integer)(uint32_t a, uint32_t b);
 } job;
@@ -18,7 +18,7 @@ typedef struct job {
 static int64_t place(const job *j, int64_t first, int64_t most, int64_t at[3]) {
     int d = j->l.rank - 1;
     int64_t row = j->l.dim[d], r = first / row, c = first % row;
-    const int64_t offset[3] = {j->a.offset, j->b.offset, j->call->out->offset};
+    const int64_t offset[3] = {j->a->offset, j->b->offset, j->call->out->offset};
     for (int i = 0; i < 3; i++)
         at[i] = offset[i] + cpu_outer_at(&j->l, i, r) + c * j->l.stride[i][d];
     return row - c < most ? row - c : most;
@@ -31,9 +31,9 @@ static void run_floats(void *context, int64_t first, int64_t last) {
     float a_buffer[CPU_CHUNK], b_buffer[CPU_CHUNK], y_buffer[CPU_CHUNK];
     while (first < last) {
         int64_t at[3], n = place(j, first, last - first < CPU_CHUNK ? last - first : CPU_CHUNK, at);
-        const float *a = cpu_load(k, &j->a, at[0], j->l.stride[0][d], n, a_buffer);
+        const float *a = cpu_load(k, j->a, at[0], j->l.stride[0][d], n, a_buffer);
         const float *b =
-            j->call->n_in > 1 ? cpu_load(k, &j->b, at[1], j->l.stride[1][d], n, b_buffer) : a;
+            j->call->n_in > 1 ? cpu_load(k, j->b, at[1], j->l.stride[1][d], n, b_buffer) : a;
         float *y = cpu_target(j->call->out, at[2], j->l.stride[2][d], y_buffer);
         j->chunk(k, a, b, y, n);
         cpu_store(k, j->call->out, at[2], j->l.stride[2][d], n, y);
@@ -46,7 +46,7 @@ static void run_integers(void *context, int64_t first, int64_t last) {
     int d = j->l.rank - 1;
     while (first < last) {
         int64_t at[3], n = place(j, first, last - first, at);
-        const uint32_t *a = cpu_address(&j->a, at[0]), *b = cpu_address(&j->b, at[1]);
+        const uint32_t *a = cpu_address(j->a, at[0]), *b = cpu_address(j->b, at[1]);
         uint32_t *y = cpu_address(j->call->out, at[2]);
         for (int64_t i = 0; i < n; i++)
             y[i * j->l.stride[2][d]] =
@@ -58,9 +58,9 @@ static void run_integers(void *context, int64_t first, int64_t last) {
 static weft_status run(const cpu_state *cpu, const weft_call *call, job j) {
     j.cpu = cpu;
     j.call = call;
-    j.a = cpu_expand(call->in[0], call->out);
-    j.b = call->n_in > 1 ? cpu_expand(call->in[1], call->out) : j.a;
-    const weft_tensor *all[] = {&j.a, &j.b, call->out};
+    j.a = call->in[0];
+    j.b = call->n_in > 1 ? call->in[1] : j.a;
+    const weft_tensor *all[] = {j.a, j.b, call->out};
     j.l = layout_merge(all, 3);
     parallel_for(cpu->n_threads, tensor_elements(call->out), cpu_grain(1),
                  call->out->dtype == WEFT_I32 ? run_integers : run_floats, &j);

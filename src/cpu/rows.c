@@ -96,18 +96,6 @@ void cpu_store(const cpu_kernels *k, const weft_tensor *t, int64_t at, int64_t s
     for (int64_t i = 0; place == packed && i < n; i++) ((uint16_t *)to)[i * stride] = packed[i];
 }
 
-weft_tensor cpu_expand(const weft_tensor *t, const weft_tensor *like) {
-    weft_tensor view = *t;
-    int missing = like->rank - t->rank;
-    view.rank = like->rank;
-    for (int i = 0; i < like->rank; i++) {
-        bool is_there = i >= missing && t->dim[i - missing] == like->dim[i];
-        view.dim[i] = like->dim[i];
-        view.stride[i] = is_there ? t->stride[i - missing] : 0;
-    }
-    return view;
-}
-
 int64_t cpu_outer_at(const layout *l, int tensor, int64_t i) {
     int64_t at = 0;
     for (int d = l->rank - 2; d >= 0; d--) {

@@ -422,7 +422,8 @@ static void run_api(setting *s, const ref_call *ref) {
     free(data);
 }
 
-/* Lets each allocation of a call fail in turn: an error tensor or the right result, never a fault. */
+/* Lets each allocation of a call fail in turn: an error tensor or the right result, never a fault.
+ * */
 static void fail_allocations(setting *s) {
     for (uint64_t k = 1; k < 1000; k++) {
         mem_fail_at(k);
@@ -611,8 +612,8 @@ static int open_device(bool is_quiet) {
     return 0;
 }
 
-/* test_ops [--full] [--list] [--table] [PATTERN]: tests whose name matches (*, ?), ops by name, and the cases
- * of cases.c. */
+/* test_ops [--full] [--list] [--table] [PATTERN]: tests whose name matches (*, ?), ops by name, and
+ * the cases of cases.c. */
 int main(int argc, char **argv) {
     R.is_full = getenv("WEFT_TEST_FULL") != NULL;
     const char *pattern = NULL;
