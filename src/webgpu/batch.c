@@ -224,7 +224,8 @@ static weft_status fail_batch(gpu *g, weft_status status) {
     for (size_t i = 0; i < b->n_recorded && !guilty && status == WEFT_DEVICE; i++) {
         if (is_refused(g, &b->recorded[i])) guilty = b->recorded[i].pipeline->row;
     }
-    if (guilty) error_prefix(status, "kernel %s", guilty->name);
+    if (g->is_lost) status = gpu_check(g); /* wgpu-native tells of it only now */
+    else if (guilty) error_prefix(status, "kernel %s", guilty->name);
     for (size_t i = 0; i < b->n_written; i++) {
         if (b->written[i]->storage) storage_poison(b->written[i]->storage, status);
     }
@@ -262,8 +263,8 @@ weft_status batch_submit(gpu *g) {
              (unsigned long long)b->number, b->n_dispatches);
     weft_status status = finish(g);
     if (status == WEFT_OK) status = gpu_take_error(g);
-    if (status == WEFT_OK) status = gpu_check(g);
-    if (status != WEFT_OK) fail_batch(g, status);
+    if (status == WEFT_OK || g->is_lost) status = gpu_check(g);
+    if (status != WEFT_OK) status = fail_batch(g, status);
     b->n_submits++;
     b->number++;
     b->ring_first = b->ring_next;

@@ -347,10 +347,6 @@ static void test_lost_device(void **state) {
     setenv("WEFT_SHADER_DIR", WEFT_SOURCE_DIR "/tests/webgpu/shaders", 1);
     assert_non_null(doomed);
     gpu *d = device_state(doomed);
-    if (d->dialect->aborts) {
-        weft_close(doomed);
-        skip_because(false, "a lost device ends the process with %s", g->dialect->name);
-    }
     float numbers[4] = {1, 2, 3, 4}, out[4];
     weft_tensor *t = weft_from(doomed, WEFT_F32, weft_1d(4), numbers);
     plan_step step;
@@ -358,7 +354,7 @@ static void test_lost_device(void **state) {
     assert_ok(compile(d, &step, &add_value, NULL, 1, &pipeline));
     gpu_buffer *b = zeroed(d, 16);
     assert_ok(dispatch(d, pipeline, &step, 1, NULL, b));
-    d->api.DeviceDestroy(d->device);
+    d->api.DeviceDestroy(d->device); /* as near to a loss as can be had on purpose */
     assert_fails(weft_read(t, out, sizeof out), WEFT_DEVICE_LOST, "was lost");
     assert_fails(weft_sync(doomed), WEFT_DEVICE_LOST, "was lost");
     assert_int_equal(weft_tensor_status(weft_from(doomed, WEFT_F32, weft_1d(4), numbers)),
