@@ -57,7 +57,7 @@ typedef struct weft_model_info {
     char arch[32];         /* "llama" */
     char formats[64];      /* weight formats by share of bytes: "q4_1 + q8_0 + f32" */
     char tokenizer[32];    /* "gpt2/smollm": model/pre-tokenizer */
-    char chat_format[32];  /* what weft_chat uses: "chatml"; "" = none that is known */
+    char chat_format[32];  /* "chatml", "template"; "" = weft_chat cannot be used */
     char warning[256];     /* what the user should know (an unknown pre-tokenizer), "" = nothing */
     uint64_t n_parameters; /* weights, tied ones once */
     uint64_t file_bytes;   /* size of the file */

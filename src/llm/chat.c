@@ -1,15 +1,17 @@
-/* Conversations: the model's chat format around messages, and the result as tokens.
+/* Conversations: the model's own chat template around messages, and the result as tokens.
  *
  * A control token in the format's own text is that token; the same characters written by a user
  * stay text. To keep the two apart through any rendering, a mark (a noncharacter no message
  * contains) is put inside every control token's text in the messages, and taken out again when the
  * text between control tokens is encoded.
  * SPDX-License-Identifier: MIT */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "llm/llm.h"
+#include "template/template.h"
 
 enum { MARK_BYTES = 3 }; /* U+FDD0 .. U+FDEF in UTF-8 */
 
@@ -26,7 +28,7 @@ static int32_t control_at(const weft_model *m, const char *text, size_t n, size_
     return found;
 }
 
-weft_status chat_find_controls(weft_model *m) {
+static weft_status find_controls(weft_model *m) {
     size_t n = tokenizer_n_tokens(m->tok), capacity = 0;
     for (size_t i = 0; i < n; i++) {
         int32_t kind = tokenizer_kind(m->tok, (int32_t)i);
@@ -103,28 +105,84 @@ static weft_status encode_rendered(const weft_model *m, const str *text, const c
     return WEFT_OK;
 }
 
-/* ---- ChatML -------------------------------------------------------------------------------------
- * */
+/* ---- rendering ---------------------------------------------------------------------------------- */
 
-static bool is_chatml(const weft_model *m) {
-    gguf_string source = {"", 0};
-    weft_status status = WEFT_OK;
-    gguf_get_string(m->file, "tokenizer.chat_template", &source, &status);
-    return source.n && memmem(source.data, source.n, "<|im_start|>", 12);
+/* Appends bytes as a JSON string; they are UTF-8 already (put_marked; tokens the file has checked). */
+static weft_status put_json(const str *text, str *out) {
+    TRY(str_char(out, '"'));
+    for (size_t i = 0; i < text->n; i++) {
+        unsigned char c = (unsigned char)text->data[i];
+        if (c == '"' || c == '\\') TRY(str_char(out, '\\'));
+        TRY(c < ' ' ? str_format(out, "\\u%04x", c) : str_char(out, (char)c));
+    }
+    return str_char(out, '"');
 }
 
-const char *chat_format(const weft_model *m) { return is_chatml(m) ? "chatml" : ""; }
+static weft_status put_json_text(const weft_model *m, const char *text, const char *mark,
+                                 str *scratch, str *out) {
+    str_clear(scratch);
+    TRY(put_marked(m, text, mark, scratch));
+    return put_json(scratch, out);
+}
+
+/* "name": the token's own text, "" when there is none. */
+static weft_status put_json_token(const weft_model *m, const char *name, int32_t id, str *scratch,
+                                  str *out) {
+    token_text t = id >= 0 ? tokenizer_raw(m->tok, id) : (token_text){"", 0};
+    str_clear(scratch);
+    TRY(str_append(scratch, t.data, t.n));
+    TRY(str_format(out, ", \"%s\": ", name));
+    return put_json(scratch, out);
+}
+
+/* What the template sees. */
+static weft_status put_context(const weft_model *m, const weft_chat_message *messages, size_t n,
+                               const char *mark, str *scratch, str *out) {
+    TRY(str_text_append(out, "{\"messages\": ["));
+    for (size_t i = 0; i < n; i++) {
+        TRY(str_text_append(out, i ? ", {\"role\": " : "{\"role\": "));
+        TRY(put_json_text(m, messages[i].role, mark, scratch, out));
+        TRY(str_text_append(out, ", \"content\": "));
+        TRY(put_json_text(m, messages[i].content, mark, scratch, out));
+        TRY(str_char(out, '}'));
+    }
+    TRY(str_text_append(out, "], \"add_generation_prompt\": true"));
+    TRY(put_json_token(m, "bos_token", tokenizer_bos(m->tok), scratch, out));
+    TRY(put_json_token(m, "eos_token", tokenizer_eos(m->tok), scratch, out));
+    return str_char(out, '}');
+}
+
+weft_status chat_open(weft_model *m) {
+    TRY(find_controls(m));
+    gguf_string source = {"", 0};
+    weft_status status = WEFT_OK;
+    if (!gguf_get_string(m->file, "tokenizer.chat_template", &source, &status)) return status;
+    status = template_parse(source.data, source.n, &m->chat_template);
+    if (status == WEFT_OK || status == WEFT_NO_MEMORY) return status;
+    /* The model can still continue texts: weft_chat will say what is wrong. */
+    snprintf(m->chat_problem, sizeof m->chat_problem, "%s", error_message());
+    return WEFT_OK;
+}
+
+const char *chat_format(const weft_model *m) {
+    gguf_string source = {"", 0};
+    weft_status status = WEFT_OK;
+    if (!m->chat_template) return "";
+    gguf_get_string(m->file, "tokenizer.chat_template", &source, &status);
+    return memmem(source.data, source.n, "<|im_start|>", 12) ? "chatml" : "template";
+}
 
 static weft_status render(const weft_model *m, const weft_chat_message *messages, size_t n,
                           const char *mark, str *out) {
-    for (size_t i = 0; i < n; i++) {
-        TRY(str_text_append(out, "<|im_start|>"));
-        TRY(put_marked(m, messages[i].role, mark, out));
-        TRY(str_char(out, '\n'));
-        TRY(put_marked(m, messages[i].content, mark, out));
-        TRY(str_text_append(out, "<|im_end|>\n"));
+    str context = {0}, scratch = {0};
+    weft_status status = put_context(m, messages, n, mark, &scratch, &context);
+    if (status == WEFT_OK) {
+        status = template_render(m->chat_template, context.data, context.n, NULL, out);
+        if (status != WEFT_OK) error_prefix(status, "the model's chat template");
     }
-    return str_text_append(out, "<|im_start|>assistant\n");
+    str_free(&context);
+    str_free(&scratch);
+    return status;
 }
 
 weft_status chat_encode(weft_model *m, const weft_chat_message *messages, size_t n,
@@ -133,7 +191,9 @@ weft_status chat_encode(weft_model *m, const weft_chat_message *messages, size_t
     for (size_t i = 0; i < n; i++)
         REQUIRE(messages[i].role && messages[i].content, WEFT_INVALID, "message %zu has no %s", i,
                 messages[i].role ? "content" : "role");
-    REQUIRE(chat_format(m)[0], WEFT_UNSUPPORTED, "the model has no chat format that is known here");
+    REQUIRE(!m->chat_problem[0], WEFT_UNSUPPORTED, "the model's chat template cannot be used: %s",
+            m->chat_problem);
+    REQUIRE(m->chat_template, WEFT_UNSUPPORTED, "the model has no chat format");
     char mark[MARK_BYTES + 1];
     TRY(choose_mark(messages, n, mark));
     str text = {0}, run = {0};

@@ -24,7 +24,9 @@ struct weft_model {
     } kv[2];           /* f16, f32 */
     int32_t *controls; /* the vocabulary's control tokens */
     size_t n_controls;
-    atomic_bool is_busy; /* one thread at a time */
+    struct template_program *chat_template; /* NULL when the file has none that can be used */
+    char chat_problem[256];                 /* why it cannot be used, "" = nothing */
+    atomic_bool is_busy;                    /* one thread at a time */
     uint64_t file_bytes;
     double load_seconds;
 };
@@ -89,8 +91,9 @@ void stops_free(stops *s);
 /* The ids of a conversation in the model's chat format, ready for the answer (chat.c). */
 weft_status chat_encode(weft_model *m, const weft_chat_message *messages, size_t n,
                         token_list *out);
-/* Fills m->controls. */
-weft_status chat_find_controls(weft_model *m);
+/* Finds the control tokens and the chat template. A template that cannot be used is no failure
+ * here: it is chat_encode's. */
+weft_status chat_open(weft_model *m);
 /* The format's name, "" when there is none. */
 const char *chat_format(const weft_model *m);
 

@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "llm/llm.h"
 #include "llm/vocabulary.h"
+#include "template/template.h"
 
 weft_status model_enter(weft_model *m) {
     if (!m) {
@@ -27,7 +28,7 @@ static weft_status load(weft_model *m, const char *path, weft_model_desc desc) {
     TRY(gguf_open(path, &m->file));
     m->file_bytes = gguf_bytes(m->file);
     TRY(vocabulary_open(m->file, &m->tok));
-    TRY(chat_find_controls(m));
+    TRY(chat_open(m));
     if (desc.vocabulary_only) return WEFT_OK;
     TRY(model_load(m->dev, m->file, desc.on_progress, desc.user, &m->net));
     REQUIRE(tokenizer_n_tokens(m->tok) == (size_t)m->net->p.n_vocab, WEFT_FORMAT,
@@ -67,6 +68,7 @@ void weft_model_free(weft_model *m) {
     tokenizer_close(m->tok);
     gguf_close(m->file);
     mem_free(m->controls);
+    template_free(m->chat_template);
     mem_free(m);
 }
 
