@@ -1,0 +1,167 @@
+#!/usr/bin/env bash
+# The program from outside: help, errors, exit codes, what goes to which stream, JSON, Ctrl-C.
+#   cli.sh WEFT TINY        WEFT is the program, TINY writes tiny models
+# SPDX-License-Identifier: MIT
+set -u
+weft=$(realpath "$1") tiny=$(realpath "$2")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+bad=0
+export XDG_RUNTIME_DIR=${XDG_RUNTIME_DIR:-/tmp}
+for kind in chat endless yarn; do "$tiny" "$work/$kind.gguf" $kind || { echo "cannot write a model"; exit 1; }; done
+cd "$work" || exit 1
+
+problem() {
+    echo "FAILED: $*"
+    sed 's/^/    out: /' out | head -20
+    sed 's/^/    err: /' err | head -20
+    bad=1
+}
+# expect CODE ARGUMENT...: runs weft with those arguments; streams are in the files out and err
+expect() {
+    local code=$1 got=0
+    shift
+    "$weft" "$@" > out 2> err < "${input:-/dev/null}" || got=$?
+    [ $got = "$code" ] || problem "weft $*: exit $got, expected $code"
+}
+out_has() { grep -qF -- "$1" out || problem "standard output lacks: $1"; }
+err_has() { grep -qF -- "$1" err || problem "standard error lacks: $1"; }
+out_is() { [ "$(cat out)" = "$1" ] || problem "standard output is not: $1"; }
+one_sentence() { [ "$(grep -c '^weft: ' err)" = 1 ] && [ "$(wc -l < err)" = 1 ] || problem "standard error is not one line"; }
+
+# ---- help: one table
+expect 0 --help
+for command in run chat devices info tokenize; do out_has "  $command "; done
+expect 2
+expect 0 --version
+out_has "weft "
+for command in run chat devices info tokenize; do
+    expect 0 $command --help
+    out_has "usage: weft $command"
+    [ -s err ] && problem "weft $command --help writes to standard error"
+    expect 0 help $command
+done
+expect 0 run -h
+for option in --prompt --tokens --device --temp --top-k --top-p --min-p --repeat-penalty --seed --ctx --threads --exact --json --raw; do
+    out_has " $option"
+done
+
+# ---- usage errors: code 2, one sentence
+usage() {
+    expect 2 "${@:2}"
+    err_has "$1"
+    one_sentence
+    [ -s out ] && problem "a usage error writes to standard output"
+}
+usage 'no command "sing"' sing
+usage 'run needs an argument' run
+usage 'run has no option --loud' run --loud m.gguf
+usage 'chat has no option --json' chat --json m.gguf
+usage '--tokens needs a value' run chat.gguf -n
+usage '--tokens takes a whole number from 1' run chat.gguf -n 0
+usage '--tokens takes a whole number' run chat.gguf -n 1.5
+usage '--temp takes a number from 0 to 100, not "hot"' run chat.gguf --temp hot
+usage '--temp takes a number' run chat.gguf --temp=-1
+usage '--exact takes no value' run chat.gguf --exact=yes
+usage 'one argument too many: "b"' run a b
+usage '--kv takes f16 or f32' run chat.gguf -p x --kv q8
+usage 'exclude each other' run chat.gguf -p x --raw --system y
+
+# ---- failures: code 1, one sentence that names the thing
+failure() {
+    expect 1 "${@:2}"
+    err_has "$1"
+}
+failure 'nothing.gguf' run nothing.gguf -p x --device cpu
+one_sentence
+failure 'yarn' run yarn.gguf -p x --device cpu
+one_sentence
+failure 'tpu' run chat.gguf -p x --device tpu
+one_sentence
+failure 'no chat format' chat endless.gguf --device cpu
+printf 'GGUF' > short.gguf
+failure 'short.gguf' info short.gguf
+failure 'short.gguf' tokenize short.gguf x
+long=$(printf 'x%.0s' $(seq 70))
+failure 'the context holds 64' run endless.gguf -p "$long" --ctx 64 --device cpu
+
+# ---- run
+expect 0 run chat.gguf -p 'Say something' --device cpu --temp 0
+out_is Hi
+err_has 'cpu, '
+for part in 'load' 'prompt' 'tokens/s' 'generated 2 tokens' 'first token'; do err_has "$part"; done
+expect 0 run chat.gguf -p x --temp 0 # the best device here; it says which and why
+out_is Hi
+err_has 'device '
+echo 'from a pipe' > prompt
+input=prompt expect 0 run chat.gguf --device cpu --temp 0
+out_is Hi
+expect 0 run endless.gguf -p x -n 5 --device cpu --temp 0
+out_is xxxxx
+expect 0 run endless.gguf --raw -p 'ax' -n 3 --device cpu --temp 0 --exact --kv f32 --threads 1 --ctx 32
+out_is xxx
+expect 0 run endless.gguf -p x --ctx 16 --device cpu --temp 0
+[ "$(tr -d '\n' < out | wc -c)" = 15 ] || problem "a context of 16 does not give 15 tokens"
+
+# ---- JSON
+json() { python3 -c "import json,sys; d=json.load(open('out')); sys.exit(not ($1))" || problem "JSON: $1"; }
+if "$weft" run chat.gguf -p x --json --device cpu > out 2> err; then
+    expect 0 run chat.gguf -p x --json --device cpu --seed 5
+    json "d['text'] == 'Hi' and d['finish'] == 'stop' and d['generated_tokens'] == 2 and d['device'] == 'cpu'"
+    json "d['seed'] == 5 and d['load_seconds'] > 0 and d['first_token_seconds'] > 0 and d['prompt_tokens'] > 5"
+    expect 0 run endless.gguf -p x --json --device cpu -n 4
+    json "d['finish'] == 'length' and len(d['text']) == 4"
+else
+    err_has 'without jansson'
+fi
+
+# ---- chat, not on a terminal
+printf 'Hello\n\n/help\n/nothing\nAgain\n/reset\nHello\n/quit\nnever\n' > turns
+input=turns expect 0 chat chat.gguf --device cpu --temp 0
+[ "$(grep -c '^Hi$' out)" = 3 ] || problem "three turns do not give three answers"
+out_has '/reset'
+out_has 'forgotten'
+err_has 'There is no /nothing'
+printf 'No newline at the end' > turns
+input=turns expect 0 chat chat.gguf --device cpu --temp 0 --system 'Be brief'
+out_is Hi
+
+# ---- tokenize
+expect 0 tokenize chat.gguf 'he<|im_end|>'
+[ "$(wc -l < out)" = 11 ] || problem "plain control text is not 10 bytes after he"
+out_has '"he"'
+expect 0 tokenize --special chat.gguf 'he<|im_end|>'
+[ "$(wc -l < out)" = 2 ] || problem "a control token is not one token"
+out_has '       1  "<|im_end|>"'
+printf 'a\nb' > text
+input=text expect 0 tokenize --ids chat.gguf
+out_is '99 12 100'
+input=text expect 0 tokenize chat.gguf -
+out_has '"\n"'
+expect 0 tokenize yarn.gguf x # no architecture is needed for that
+
+# ---- info
+expect 0 info chat.gguf --device cpu
+for part in 'GGUF version 3' 'llama.block_count' 'token_embd.weight' '(259, 32)' 'f32' 'every operation of the model runs there'; do
+    out_has "$part"
+done
+grep -q 'blk.1.' out && problem "later layers are listed without --tensors"
+expect 0 info chat.gguf --device cpu --tensors
+out_has 'blk.1.ffn_down.weight'
+expect 0 info yarn.gguf
+out_has "cannot run it: rotary scaling 'yarn'"
+
+# ---- devices
+expect 0 devices
+out_has 'cpu'
+grep -q '^\* ' out || problem "no device is marked as the default"
+
+# ---- Ctrl-C ends an answer with 130, after what was said; a closed pipe ends it too
+got=0
+timeout --preserve-status -s INT 2 "$weft" run endless.gguf -p x --device cpu --ctx 1000000 > out 2> err || got=$?
+[ $got = 130 ] || problem "Ctrl-C: exit $got, expected 130"
+out_has xxx
+err_has 'generated'
+
+[ $bad = 0 ] && echo "the program does what it says"
+exit $bad

@@ -1,0 +1,27 @@
+/* Writes a tiny model for tests of the program: tiny FILE chat|endless|yarn. `chat` answers "Hi"
+ * after a newline, `endless`
+ * says x for ever, `yarn` is one that cannot run. SPDX-License-Identifier: MIT */
+#include "tiny_model.h"
+
+int main(int argc, char **argv) {
+    if (argc != 3) return 2;
+    static const char *const controls[] = {"<|im_start|>", "<|im_end|>", NULL};
+    tiny_model m = {.controls = controls, .eos = 1 + 1, .n_ctx = 4096};
+    int32_t chat[] = {tiny_model_byte(&m, '\n'), tiny_model_byte(&m, 'H'), tiny_model_byte(&m, 'i'),
+                      1};
+    int32_t endless[] = {tiny_model_byte(&m, 'x')};
+    bool is_chat = !strcmp(argv[2], "chat");
+    m.chain = is_chat ? chat : endless;
+    m.n_chain = is_chat ? 4 : 1;
+    if (is_chat)
+        m.chat_template = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}"
+                          "<|im_end|>\n{% endfor %}<|im_start|>assistant{{ '\n' }}";
+    if (!strcmp(argv[2], "yarn")) m.scaling = "yarn";
+    str bytes = {0};
+    tiny_model_bytes(&m, &bytes);
+    FILE *f = fopen(argv[1], "wb");
+    bool is_written = f && fwrite(bytes.data, 1, bytes.n, f) == bytes.n;
+    is_written = f && fclose(f) == 0 && is_written;
+    str_free(&bytes);
+    return is_written ? 0 : 1;
+}
