@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 tools/setup.sh packages build test check
 tools/setup.sh webgpu || echo "setup: going on without a WebGPU library: src/webgpu is not checked"
 
-[ $# -gt 0 ] || set -- repo heads includes names calls format warnings symbols ops cppcheck tidy
+[ $# -gt 0 ] || set -- repo heads docs includes names calls format warnings symbols ops cppcheck tidy
 failed=
 for name in "$@"; do
     start=$SECONDS

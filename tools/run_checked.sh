@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The unit and CPU model tests (and, sanitized, the ops on the CPU) with every memory access and every undefined operation watched.
+# The unit and CPU model tests (and, sanitized, the ops on the CPU) with every memory access and every undefined
+# operation watched.
 #   run_checked.sh sanitize    AddressSanitizer, leaks included, and UBSan (build/asan)
 #   run_checked.sh valgrind    valgrind's memcheck (build/valgrind)
 # Further arguments go to ctest, e.g. -R gguf. WebGPU is left out: the drivers' own leaks would drown ours.
@@ -19,6 +20,7 @@ cmake --preset $build > /dev/null
 cmake --build build/$build
 
 # WEFT_TEST_CHECKED tells tests that they run ten times slower than usual.
+export XDG_RUNTIME_DIR=${XDG_RUNTIME_DIR:-/tmp}
 export OMP_WAIT_POLICY=passive WEFT_TEST_CHECKED=$what CMOCKA_MESSAGE_OUTPUT=stdout
 export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1
 export UBSAN_OPTIONS=print_stacktrace=1

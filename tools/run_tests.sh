@@ -16,6 +16,7 @@ cmake --build $build
 
 # Several test programs at once share the cores, so waiting threads must not spin.
 export OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive} CMOCKA_MESSAGE_OUTPUT=stdout
+export XDG_RUNTIME_DIR=${XDG_RUNTIME_DIR:-/tmp} # the Vulkan loader complains when it is not set
 rm -f $build/tests.xml
 status=0
 ctest --test-dir $build --output-on-failure -j "$(nproc)" --output-junit tests.xml --no-tests=error \
