@@ -26,7 +26,7 @@ static bool add(conversation *c, const char *role, const char *content) {
     char *copy = strdup(content);
     if (!copy) return false;
     c->messages[c->n++] = (weft_chat_message){role, copy};
-    return true;
+    return true; /* cppcheck-suppress memleak ; the conversation has it */
 }
 
 static void cut(conversation *c, size_t n) {

@@ -9,7 +9,7 @@ enum { VALUE_COLUMNS = 100 };
 /* At most VALUE_COLUMNS bytes of a text, newlines shown as \n, cut at a character. */
 static void print_short(const char *text) {
     size_t n = 0;
-    for (; text[n] && n < VALUE_COLUMNS; n++) {
+    for (; n < VALUE_COLUMNS && text[n]; n++) {
         if (text[n] == '\n') fputs("\\n", stdout);
         else if ((unsigned char)text[n] >= ' ' && text[n] != 127) putchar(text[n]);
         else putchar(' ');

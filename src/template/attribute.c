@@ -1,7 +1,7 @@
 /* object.name and object[key], as Jinja's sandbox reads them: `.` asks the object's attributes
  * first and then its items, `[ ]` the other way round; names that begin with an underscore and
- * methods that would change a list or a dict are found but unusable. SPDX-License-Identifier:
- * MIT */
+ * methods that would change a list or a dict are found but unusable.
+ * SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "template/run.h"

@@ -28,7 +28,6 @@ if grep -rIl -e "$work/first" -e "$build" "$prefix"; then fail "these files name
 mkdir "$work/outside"
 cp "$here"/consume.c "$here"/consume.cpp "$here"/CMakeLists.txt "$work/outside"
 if [ -d "$here/../../examples" ]; then cp -r "$here/../../examples" "$work/outside"; fi
-if ! nm -D "$lib/libweft.so" | grep weft_generate > /dev/null; then rm -f "$work"/outside/examples/run.c; fi
 cd "$work/outside"
 
 run() { # TITLE PROGRAM: with the shared library's folder given, as no rpath is set here
