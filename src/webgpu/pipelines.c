@@ -176,8 +176,8 @@ static weft_status compile(gpu *g, const plan_step *step, const str *prelude, gp
     return status;
 }
 
-/* Each row with a flag has a slot of its own, so that a bad index names its kernel. Rows outside the
- * table (the self test's, the tests') share the last one. */
+/* Each row with a flag has a slot of its own, so that a bad index names its kernel. Rows outside
+ * the table (the self test's, the tests') share the last one. */
 static int slot_of_flag(const kernel_row *row) {
     int slot = 0;
     for (const kernel_row *r = kernel_rows; r < kernel_rows + n_kernel_rows; r++) {
