@@ -12,7 +12,7 @@ allowed() { # FOLDER -> what a file there may include in quotes, as patterns
     src/gguf) echo 'base/* tensor/dtype.h' ;;
     src/tokenizer | src/sample | src/template) echo 'base/*' ;;
     src/model) echo 'weft/weft.h tensor/fused.h gguf/* base/*' ;;
-    src/llm) echo 'weft/* gguf/* model/* tokenizer/* sample/* template/template.h base/*' ;;
+    src/llm) echo 'weft/* gguf/* format/* tensor/dtype.h model/* tokenizer/* sample/* template/template.h base/*' ;;
     cli | server | examples) echo 'weft/*' ;;
     bench) echo 'weft/* base/* gguf/* tokenizer/* llm/vocabulary.h' ;; # a part is measured from inside
     *) echo '*' ;; # tests and tools

@@ -214,6 +214,26 @@ WEFT_API weft_status weft_score(weft_session *session, const int32_t *ids, size_
 WEFT_API weft_status weft_sample(weft_session *session, weft_sampling sampling, int32_t *id,
                                  float *log_prob);
 
+/* ---- making files ---------------------------------------------------------------------------- */
+
+typedef struct weft_quantize_desc {
+    const char *type;        /* "Q4_K_M", "Q8_0" ...: a name of weft_quantize_type, in any case */
+    const char *imatrix;     /* file of an importance matrix, NULL = all columns count alike */
+    const char *output_type; /* dtype of the output matrix ("q8_0"), NULL = as the type says */
+    bool is_pure;            /* every weight in the type's own format, no mixture */
+    int n_threads;           /* 0 = all cores */
+    /* Called with the bytes of the input done and to do; false cancels (WEFT_CANCELLED). */
+    bool (*on_progress)(void *user, uint64_t done, uint64_t total);
+    void *user;
+} weft_quantize_desc;
+
+/* Writes a GGUF file with the weights of another in other formats, laid out as llama.cpp's quantize
+ * lays them out. `out` appears when it is complete; it may be `in` itself. Where a row does not fit
+ * a format's blocks another is taken, and the log says so. */
+WEFT_API weft_status weft_quantize(const char *in, const char *out, weft_quantize_desc desc);
+/* The types there are, i = 0, 1 ...; NULL past the end (static strings). */
+WEFT_API const char *weft_quantize_type(size_t i);
+
 /* ---- looking into files ---------------------------------------------------------------------- */
 
 /* A GGUF file opened to look at, whatever its architecture: nothing is loaded. */
