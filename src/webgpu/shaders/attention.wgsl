@@ -82,6 +82,15 @@ fn scores(vector: u32) -> vec4<f32> {
     return s * P.scale;
 }
 
+// The number among all query vectors of one of a KV head's.
+fn number_of(query: u32, kv_head: u32) -> u32 {
+    return query / GROUP * (GROUP * P.pages.n_kv_heads) + kv_head * GROUP + query % GROUP;
+}
+
+fn part_of(query: u32, kv_head: u32, split: u32) -> u32 {
+    return (number_of(query, kv_head) * P.n_splits + split) * PART;
+}
+
 fn decay(x: vec4<f32>) -> vec4<f32> { return exp(max(x, vec4<f32>(-100.0))); }
 
 // Adds the slices of one query's sums and stores the vector, or the partial one.
@@ -120,12 +129,6 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grid: 
     let count = min(TILE, P.per_unit - first);
     let first_query = unit * P.per_unit + first; // of this KV head: row * GROUP + head in the group
 
-    for (var i = thread; i < count * (HEAD_DIM / 4u); i += WG) {
-        let query = first_query + i / (HEAD_DIM / 4u);
-        let head = kv_head * GROUP + query % GROUP;
-        let at = P.q_at + query / GROUP * P.q_row + head * P.q_head + i % (HEAD_DIM / 4u) * 4u;
-        queries[i] = vec4<f32>(q[at], q[at + 1u], q[at + 2u], q[at + 3u]);
-    }
     if (thread == 0u) {
         var s = vec4<u32>(0u);
         var l = vec4<u32>(0u);
@@ -137,9 +140,20 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grid: 
         tile_sequences = s;
         tile_lengths = l;
     }
-    workgroupBarrier();
     let sequences = workgroupUniformLoad(&tile_sequences);
     let lengths = workgroupUniformLoad(&tile_lengths);
+    let longest = max(max(lengths.x, lengths.y), max(lengths.z, lengths.w));
+    if (IS_SPLIT && longest <= split * SPAN) { // nothing here: the join has to know
+        if (thread < count) { out[part_of(first_query + thread, kv_head, split) + 1u] = 0.0; }
+        return;
+    }
+    for (var i = thread; i < count * (HEAD_DIM / 4u); i += WG) {
+        let query = first_query + i / (HEAD_DIM / 4u);
+        let head = kv_head * GROUP + query % GROUP;
+        let at = P.q_at + query / GROUP * P.q_row + head * P.q_head + i % (HEAD_DIM / 4u) * 4u;
+        queries[i] = vec4<f32>(q[at], q[at + 1u], q[at + 2u], q[at + 3u]);
+    }
+    workgroupBarrier();
 
     var top = vec4<f32>(LOWEST);
     var sum = vec4<f32>(0.0);
@@ -221,11 +235,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grid: 
     }
     for (var j = 0u; j < TILE; j++) {
         let query = first_query + j;
-        let number = query / GROUP * (GROUP * P.pages.n_kv_heads) + kv_head * GROUP + query % GROUP;
-        var to = P.out_at + number * HEAD_DIM;
+        var to = P.out_at + number_of(query, kv_head) * HEAD_DIM;
         var factor = select(1.0 / sum[j], 0.0, sum[j] == 0.0);
         if (IS_SPLIT) {
-            let part = (number * P.n_splits + split) * PART;
+            let part = part_of(query, kv_head, split);
             if (thread == 0u && j < count) {
                 out[part] = top[j];
                 out[part + 1u] = sum[j];

@@ -22,13 +22,16 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grid: 
     if (query >= P.n_queries) { return; }
     let first = query * P.n_splits * PART;
     var top = LOWEST;
-    for (var s = 0u; s < P.n_splits; s++) { top = max(top, parts[first + s * PART].x); }
+    for (var s = 0u; s < P.n_splits; s++) { // one past the row's length has nothing but its sum of 0
+        let head = parts[first + s * PART];
+        if (head.y > 0.0) { top = max(top, head.x); }
+    }
     for (var i = thread; i < FOURS; i += 64u) {
         var sum = 0.0;
         var v = vec4<f32>(0.0);
         for (var s = 0u; s < P.n_splits; s++) {
             let head = parts[first + s * PART];
-            if (head.y > 0.0) { // a split past the row's length has nothing
+            if (head.y > 0.0) {
                 let weight = exp(max(head.x - top, -100.0));
                 sum += weight * head.y;
                 v += weight * parts[first + s * PART + 1u + i];
