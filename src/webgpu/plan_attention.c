@@ -161,6 +161,18 @@ static void add_join(const plan_job *job, const attention_shape *shape, int64_t 
     if (s) s->n_groups = (uint64_t)n;
 }
 
+/* One decoding step has few workgroups, so their threads have to hide the latency; workgroup memory
+ * holds the tile's queries and four vectors a thread. */
+static uint32_t choose_threads(const gpu_caps *caps, const attention_shape *shape, bool is_prompt,
+                               int64_t tile) {
+    uint32_t threads = is_prompt || caps->is_software ? 64 : 256;
+    while (threads > 64 &&
+           (threads > caps->max_invocations ||
+            tile * shape->head_dim * 4 + threads * 64 + 64 > (int64_t)caps->max_workgroup_bytes))
+        threads /= 2;
+    return threads;
+}
+
 weft_status attention_plan(const gpu_caps *caps, const kernel_row *row, const weft_call *call,
                            gpu_plan *plan) {
     plan_job job = {caps, row, call, plan};
@@ -186,7 +198,7 @@ weft_status attention_plan(const gpu_caps *caps, const kernel_row *row, const we
             : 0;
     plan->scratch_bytes = scratch;
 
-    uint32_t threads = is_prompt ? 64 : 128;
+    uint32_t threads = choose_threads(caps, &shape, is_prompt, tile);
     plan_step *s = plan_add(plan, row);
     params_attention p = {.n_units = (uint32_t)n_units,
                           .per_unit = (uint32_t)per_unit,

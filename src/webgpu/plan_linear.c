@@ -1,6 +1,6 @@
-/* Plans of linear: teams of threads per row of w for up to four rows of x, tiles for more. Formats
- * are files (see lib/weights.wgsl). x has to be aligned vectors of f32; if it is not, a copy of it
- * is made in scratch memory first. Plain weights whose rows are no multiple of 8 are matmul's
+/* Plans of linear: teams of threads per row of w for few rows of x, tiles for more. Formats are
+ * files (see lib/weights.wgsl). x has to be aligned vectors of f32; if it is not, a copy of it is
+ * made in scratch memory first. Plain weights whose rows are no multiple of 8 are matmul's
  * (plan_matmul.c). SPDX-License-Identifier: MIT */
 #include "tensor/dtype.h"
 #include "webgpu/plan_parts.h"
@@ -32,7 +32,11 @@ static bool has_pieces(const weft_call *call) {
 
 bool linear_vec_applies(const gpu_caps *caps, const weft_call *call) {
     (void)caps;
-    return has_pieces(call) && shape_of(call).m <= 4;
+    if (!has_pieces(call)) return false;
+    /* Tiles take about 50 ns for each of k however few they are, teams a third of a picosecond for
+     * each product (H200); on software adapters teams win longer. */
+    linear_shape s = shape_of(call);
+    return s.m <= 8 || s.m * s.n <= 131072;
 }
 
 bool linear_vec_subgroup_applies(const gpu_caps *caps, const weft_call *call) {
@@ -147,17 +151,21 @@ static void vec_part(const plan_job *job, const linear_x *x, const linear_part *
     bool has_subgroups = (job->row->needs & F_SUBGROUPS) != 0;
     uint32_t least = has_subgroups ? job->caps->subgroup_size : 16;
     uint32_t rows = 1, lanes = least;
+    uint32_t x_rows = part->m < 4 ? (uint32_t)part->m : 4;
     if (part->m == 1) rows = part->n >= 16384 ? 4 : part->n >= 4096 ? 2 : 1;
     if (part->m == 2) rows = part->n >= 4096 ? 2 : 1;
     while (lanes < 256 && n_pieces >= 4 * (int64_t)lanes &&
-           (part->n / rows * lanes < 65536 || n_pieces > 64 * (int64_t)lanes))
+           (part->n / rows * ((part->m + 3) / 4) * lanes < 65536 || n_pieces > 64 * (int64_t)lanes))
         lanes *= 2;
     uint32_t threads = lanes > 64 ? lanes : 64;
     if (threads % lanes != 0) threads = lanes;
+    uint64_t row_groups = plan_groups(part->n, (int64_t)(threads / lanes) * rows);
 
     plan_step *s = plan_add(job->plan, job->row);
     linear_at at = bind_part(job, s, x, part);
     params_linear_vec p = {.n = (uint32_t)part->n,
+                           .n_x = (uint32_t)part->m,
+                           .n_row_groups = (uint32_t)row_groups,
                            .n_pieces = (uint32_t)n_pieces,
                            .x_at = at.x,
                            .x_stride = (uint32_t)(x->stride / 4),
@@ -168,10 +176,10 @@ static void vec_part(const plan_job *job, const linear_x *x, const linear_part *
                            .bias_at = at.bias};
     plan_lanes(job, s, threads, lanes);
     step_const(s, "ROWS", rows);
-    step_const(s, "X_ROWS", (uint32_t)part->m);
+    step_const(s, "X_ROWS", x_rows);
     step_flag(s, "IS_LONG", n_pieces > 32 * (int64_t)lanes);
     step_params(s, &p, sizeof p);
-    if (s) s->n_groups = plan_groups(part->n, (int64_t)(threads / lanes) * rows);
+    if (s) s->n_groups = row_groups * plan_groups(part->m, x_rows);
 }
 
 weft_status linear_vec_plan(const gpu_caps *caps, const kernel_row *row, const weft_call *call,

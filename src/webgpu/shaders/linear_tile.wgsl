@@ -42,29 +42,50 @@ fn put_w(at: u32, v: vec4<f32>) {
     tile_w[at + 3u * TILE_W] = v.w;
 }
 
+// What a thread fetches for a step, while the one before is being multiplied.
+const X_FETCHES: u32 = TILE_X * 8u / WG;
+const W_FETCHES: u32 = TILE_W * 4u / WG;
+
+struct Fetched {
+    x: array<vec4<f32>, X_FETCHES>,
+    w: array<Piece, W_FETCHES>,
+}
+
 // Both tiles hold k in the order of the format's pieces. Rows and pieces past the end are zeros.
-fn load_tiles(thread: u32, first_x: u32, first_w: u32, first_piece: u32) {
-    for (var i = thread; i < TILE_X * 8u; i += WG) {
-        let row = i % TILE_X;
+fn fetch(thread: u32, first_x: u32, first_w: u32, first_piece: u32) -> Fetched {
+    var f: Fetched;
+    for (var j = 0u; j < X_FETCHES; j++) {
+        let i = thread + j * WG;
+        let row = first_x + i % TILE_X;
         let four = i / TILE_X; // two to a piece
         let p = first_piece + four / 2u;
-        var v = vec4<f32>(0.0);
-        if (first_x + row < P.n_x && p < P.n_pieces) {
+        f.x[j] = vec4<f32>(0.0);
+        if (row < P.n_x && p < P.n_pieces) {
             let o = row_offsets(p);
-            v = x[P.x_at + (first_x + row) * P.x_stride + select(o.x, o.y, four % 2u == 1u) / 4u];
+            f.x[j] = x[P.x_at + row * P.x_stride + select(o.x, o.y, four % 2u == 1u) / 4u];
         }
-        put_x(four * 4u * TILE_X + row, v);
     }
-    for (var i = thread; i < TILE_W * 4u; i += WG) {
-        let row = i % TILE_W;
+    for (var j = 0u; j < W_FETCHES; j++) {
+        let i = thread + j * WG;
+        let row = first_w + i % TILE_W;
         let p = first_piece + i / TILE_W;
-        var v = Piece(vec4<f32>(0.0), vec4<f32>(0.0));
-        if (first_w + row < P.n && p < P.n_pieces) {
-            v = row_piece(P.w_at + (first_w + row) * P.w_stride, p);
-        }
-        let at = i / TILE_W * 8u * TILE_W + row;
-        put_w(at, v.a);
-        put_w(at + 4u * TILE_W, v.b);
+        f.w[j] = Piece(vec4<f32>(0.0), vec4<f32>(0.0));
+        if (row < P.n && p < P.n_pieces) { f.w[j] = row_piece(P.w_at + row * P.w_stride, p); }
+    }
+    return f;
+}
+
+fn put(f: Fetched, thread: u32) {
+    var g = f;
+    for (var j = 0u; j < X_FETCHES; j++) {
+        let i = thread + j * WG;
+        put_x(i / TILE_X * 4u * TILE_X + i % TILE_X, g.x[j]);
+    }
+    for (var j = 0u; j < W_FETCHES; j++) {
+        let i = thread + j * WG;
+        let at = i / TILE_W * 8u * TILE_W + i % TILE_W;
+        put_w(at, g.w[j].a);
+        put_w(at + 4u * TILE_W, g.w[j].b);
     }
 }
 
@@ -93,9 +114,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grid: 
     var sum1 = vec4<f32>(0.0);
     var sum2 = vec4<f32>(0.0);
     var sum3 = vec4<f32>(0.0);
+    var next = fetch(thread, first_x, first_w, 0u);
     for (var p = 0u; p < P.n_pieces; p += 4u) {
-        load_tiles(thread, first_x, first_w, p);
+        put(next, thread);
         workgroupBarrier();
+        next = fetch(thread, first_x, first_w, p + 4u);
         var part0 = vec4<f32>(0.0);
         var part1 = vec4<f32>(0.0);
         var part2 = vec4<f32>(0.0);
