@@ -34,7 +34,7 @@ typedef struct cli_option {
 
 typedef struct cli_args {
     cli_option opt[OPT_COUNT];
-    const char *positional[2];
+    const char *positional[3];
     int n_positional;
 } cli_args;
 

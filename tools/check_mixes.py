@@ -93,7 +93,7 @@ def main():
     source, a, b, matrix = (os.path.join(folder, n) for n in ("in.gguf", "a.gguf", "b.gguf", "m.dat"))
     n_compared = n_different = 0
     models = ((20, 256, 8, 8, 0, False), (33, 256, 8, 2, 0, True), (16, 256, 8, 2, 8, False), (9, 256, 4, 4, 4, False),
-              (12, 192, 4, 4, 0, True), (80, 256, 8, 1, 0, False), (4, 80, 4, 4, 0, False))
+              (12, 192, 4, 4, 0, True), (80, 256, 8, 1, 0, False), (80, 256, 8, 8, 0, True), (4, 80, 4, 4, 0, False))
     for model in models:
         shapes = make_model(source, *model)
         rows = {n: s for n, s in shapes.items() if len(s) > 1}

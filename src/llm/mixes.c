@@ -48,7 +48,7 @@ enum condition {
     HAS_IMATRIX = 1 << 10,
     NO_IMATRIX = 1 << 11,
     ODD_ROW = 1 << 12,   /* a row is no whole number of blocks of the mix's own format */
-    LAYERS_80 = 1 << 14, /* a model of 80 layers, whose values are few */
+    LAYERS_80 = 1 << 14, /* 80 layers, and heads that share values: a "70B" */
     STACKED = 1 << 13,   /* one matrix for each of several experts */
 };
 
@@ -129,7 +129,7 @@ typedef struct model {
     weft_dtype output_type; /* valid when request.output_type is set */
     bool has_output;        /* an output matrix of its own: else the embedding serves */
     uint64_t n_layers, n_experts, gqa;
-    size_t n_values;
+    size_t n_values, n_fallbacks;
 } model;
 
 typedef struct description {
@@ -190,7 +190,7 @@ static unsigned place_conditions(int64_t i, int64_t n) {
 static unsigned model_conditions(const model *m) {
     unsigned c = m->request.has_imatrix ? HAS_IMATRIX : NO_IMATRIX;
     c |= m->n_experts == 8 ? EXPERTS_8 : NOT_EXPERTS_8;
-    if (m->n_layers == 80) c |= LAYERS_80;
+    if (m->n_layers == 80 && m->gqa > 1) c |= LAYERS_80;
     if (m->gqa >= 4) c |= GQA_4;
     if (m->gqa >= 4 || m->n_experts >= 4) c |= FEW_VALUES;
     return c;
@@ -225,23 +225,24 @@ static weft_dtype by_rules(const model *m, description d) {
 }
 
 /* A format whose blocks fill the row. */
-static weft_dtype fitting(const gguf_tensor *t, weft_dtype dtype) {
+static weft_dtype fitting(model *m, const gguf_tensor *t, weft_dtype dtype) {
     int64_t row = row_of(t);
     if (row % dtype_find(dtype)->block == 0) return dtype;
     weft_dtype other = fallback(dtype);
     if (row % dtype_find(other)->block) other = WEFT_F16;
-    log_line(WEFT_LOG_WARN, "%s: a row of %" PRId64 " elements does not fit %s: %s is taken",
+    m->n_fallbacks++;
+    log_line(WEFT_LOG_INFO, "%s: a row of %" PRId64 " elements does not fit %s: %s is taken",
              gguf_show(t->name).text, row, weft_dtype_name(dtype), weft_dtype_name(other));
     return other;
 }
 
-static weft_dtype choose(const model *m, const gguf_tensor *t, size_t value_place) {
+static weft_dtype choose(model *m, const gguf_tensor *t, size_t value_place) {
     if (!may_quantize(t)) return t->dtype;
     weft_dtype own = mixes[m->request.mix].dtype;
     description d = describe(m, t, value_place);
-    if (m->request.output_type && d.kind == KIND_OUTPUT) return fitting(t, m->output_type);
+    if (m->request.output_type && d.kind == KIND_OUTPUT) return fitting(m, t, m->output_type);
     if (!dtype_find(own)->is_quantized) return own;
-    return fitting(t, m->request.is_pure ? own : by_rules(m, d));
+    return fitting(m, t, m->request.is_pure ? own : by_rules(m, d));
 }
 
 /* ---- the model
@@ -316,5 +317,10 @@ weft_status mix_plan(const gguf_file *f, mix_request request, weft_dtype *types)
     for (size_t i = 0; i < n && status == WEFT_OK; i++)
         types[i] = choose(&m, gguf_tensor_at(f, i), places[i]);
     mem_free(places);
+    if (status == WEFT_OK && m.n_fallbacks)
+        log_line(WEFT_LOG_WARN,
+                 "%zu of %zu tensors get a format with smaller blocks, since their rows do not fit "
+                 "(WEFT_LOG=info lists them)",
+                 m.n_fallbacks, n);
     return status;
 }

@@ -31,11 +31,11 @@ one_sentence() { [ "$(grep -c '^weft: ' err)" = 1 ] && [ "$(wc -l < err)" = 1 ] 
 
 # ---- help: one table
 expect 0 --help
-for command in run chat devices info tokenize; do out_has "  $command "; done
+for command in run chat devices info tokenize quantize; do out_has "  $command "; done
 expect 2
 expect 0 --version
 out_has "weft "
-for command in run chat devices info tokenize; do
+for command in run chat devices info tokenize quantize; do
     expect 0 $command --help
     out_has "usage: weft $command"
     [ -s err ] && problem "weft $command --help writes to standard error"
@@ -150,6 +150,23 @@ expect 0 info chat.gguf --device cpu --tensors
 out_has 'blk.1.ffn_down.weight'
 expect 0 info yarn.gguf
 out_has "cannot run it: rotary scaling 'yarn'"
+
+# ---- quantize
+expect 0 quantize chat.gguf q8.gguf q8_0 --threads 1
+out_has 'q8.gguf: q8_0, '
+expect 0 info q8.gguf --device cpu
+out_has 'q8_0'
+expect 0 run q8.gguf -p 'Say something' --device cpu --temp 0
+out_is Hi
+expect 0 quantize chat.gguf q4.gguf Q4_K_M --output-type f16 --threads 1
+err_has 'note: '
+expect 2 quantize chat.gguf x.gguf Q9_9
+err_has 'there is no type "Q9_9"'
+err_has 'Q4_K_M'
+usage 'quantize needs an argument' quantize chat.gguf x.gguf
+failure 'short.gguf' quantize short.gguf x.gguf Q4_0
+failure 'nowhere' quantize chat.gguf x.gguf Q4_0 --imatrix nowhere
+[ -e x.gguf ] && problem "a failed quantize leaves its output"
 
 # ---- devices
 expect 0 devices
