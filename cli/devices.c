@@ -25,8 +25,10 @@ static void print_size(const char *what, uint64_t bytes) {
 }
 
 static void print_device(const weft_device_info *d) {
-    printf("%c %-10s %s\n", d->is_default ? '*' : ' ', d->name, d->adapter);
-    print_line("kind", kind_text(d));
+    bool has_adapter = d->is_usable || strcmp(d->adapter, "-") != 0;
+    printf("%c %-10s %s\n", d->is_default ? '*' : ' ', d->name,
+           has_adapter ? d->adapter : "nothing");
+    if (has_adapter) print_line("kind", kind_text(d));
     print_line("driver", d->driver);
     print_line("api", d->api);
     print_line("library", d->library);

@@ -169,6 +169,8 @@ static int find_command(const char *name) {
 }
 
 int main(int argc, char **argv) {
+    /* Without this folder the Vulkan drivers complain on standard error, many times. */
+    setenv("XDG_RUNTIME_DIR", "/tmp", 0);
     const char *first = argc > 1 ? argv[1] : "--help";
     bool asks_help = !strcmp(first, "--help") || !strcmp(first, "-h") || !strcmp(first, "help");
     if (asks_help && argc > 2 && find_command(argv[2]) >= 0) {

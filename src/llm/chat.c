@@ -105,9 +105,9 @@ static weft_status encode_rendered(const weft_model *m, const str *text, const c
     return WEFT_OK;
 }
 
-/* ---- rendering ---------------------------------------------------------------------------------- */
+/* ---- rendering ------------------------------------------------------------------------------- */
 
-/* Appends bytes as a JSON string; they are UTF-8 already (put_marked; tokens the file has checked). */
+/* Appends bytes as a JSON string; they are UTF-8 already (put_marked; the file's own tokens). */
 static weft_status put_json(const str *text, str *out) {
     TRY(str_char(out, '"'));
     for (size_t i = 0; i < text->n; i++) {
