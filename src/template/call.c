@@ -28,7 +28,7 @@ static weft_status bind_keyword(const tpl_row *row, const tkeyword *k, tvalue *b
         return WEFT_OK;
     }
     return tpl_fail("%s() has no argument named '%.*s'", row->name,
-                    (int)(k->name->n < 60 ? k->name->n : 60), k->name->data);
+                    tpl_shown(k->name->data, k->name->n, 60), k->name->data);
 }
 
 static weft_status bind(const tpl_row *row, const targs *args, tvalue bound[TPL_MAX_PARAMS]) {
@@ -75,8 +75,8 @@ static bool take_keyword(const targs *args, bool *used, const tstring *name, tva
 
 static weft_status macro_fail(const tmacro *macro, const char *what, const tstring *name) {
     const tstring *n = macro->node->name;
-    return tpl_fail("the macro '%.*s' %s '%.*s'", n ? (int)(n->n < 60 ? n->n : 60) : 6,
-                    n ? n->data : "caller", what, (int)(name->n < 60 ? name->n : 60), name->data);
+    return tpl_fail("the macro '%.*s' %s '%.*s'", n ? tpl_shown(n->data, n->n, 60) : 6,
+                    n ? n->data : "caller", what, tpl_shown(name->data, name->n, 60), name->data);
 }
 
 /* caller, kwargs, varargs: those the macro uses. */
@@ -106,7 +106,8 @@ static weft_status bind_special(trun *R, const tmacro *macro, tframe *f, const t
         for (size_t i = 0; i < extra; i++) TRY(tpl_push(&R->mem, &b, args->items[n->list.n + i]));
         TRY(tpl_build(&R->mem, &b, T_TUPLE, tpl_slot(f, n->special[2])));
     } else if (extra) {
-        return tpl_fail("the macro '%.60s' takes at most %zu arguments, %zu were given",
+        return tpl_fail("the macro '%.*s' takes at most %zu arguments, %zu were given",
+                        n->name ? tpl_shown(n->name->data, n->name->n, 60) : 6,
                         n->name ? n->name->data : "caller", n->list.n, args->n);
     }
     return WEFT_OK;
@@ -121,8 +122,10 @@ static weft_status fill_defaults(trun *R, const tnode *n, tframe *f) {
         if (i >= required) TRY(tpl_eval(R, f, n->list2.items[i - required], &v));
         else {
             str hint = {0};
-            weft_status status = str_format(&hint, "parameter '%.60s' was not provided",
-                                            n->list.items[i]->name->data);
+            weft_status status =
+                str_format(&hint, "parameter '%.*s' was not provided",
+                           tpl_shown(n->list.items[i]->name->data, n->list.items[i]->name->n, 60),
+                           n->list.items[i]->name->data);
             tvalue text;
             if (status == WEFT_OK) status = str_char(&hint, 0);
             if (status == WEFT_OK) status = tpl_string(&R->mem, str_text(&hint), hint.n, &text);

@@ -82,6 +82,16 @@ static weft_status cannot(tvalue a, tvalue b, bool or_equal) {
                      tpl_type_name(b), or_equal ? "<=" : "<");
 }
 
+/* Views of keys and of items are sets: < and <= ask for a subset. */
+static bool is_subset(const tview *a, const tview *b) {
+    for (size_t i = 0; i < a->dict->n; i++) {
+        const tvalue *other = tpl_dict_get(b->dict, a->dict->entries[i].key);
+        if (!other) return false;
+        if (a->kind == VIEW_ITEMS && !tpl_equal(*other, a->dict->entries[i].value)) return false;
+    }
+    return true;
+}
+
 static weft_status less_lists(const tlist *a, const tlist *b, bool or_equal, bool *out) {
     for (size_t i = 0; i < a->n && i < b->n; i++)
         if (!tpl_equal(a->items[i], b->items[i]))
@@ -105,5 +115,10 @@ weft_status tpl_less(tvalue a, tvalue b, bool or_equal, bool *out) {
     }
     if (a.type == b.type && (a.type == T_LIST || a.type == T_TUPLE))
         return less_lists(a.l, b.l, or_equal, out);
+    if (a.type == T_VIEW && b.type == T_VIEW && a.view->kind == b.view->kind &&
+        a.view->kind != VIEW_VALUES) {
+        *out = is_subset(a.view, b.view) && (or_equal || a.view->dict->n < b.view->dict->n);
+        return WEFT_OK;
+    }
     return cannot(a, b, or_equal);
 }

@@ -140,7 +140,7 @@ weft_status tpl_apply_filter(trun *R, tframe *f, const tnode *n, tvalue input, t
     targs args;
     if (!n->row)
         return tpl_fail("no %s is named '%.*s'", n->kind == N_FILTER ? "filter" : "test",
-                        (int)(n->name->n < 60 ? n->name->n : 60), n->name->data);
+                        tpl_shown(n->name->data, n->name->n, 60), n->name->data);
     TRY(tpl_eval_arguments(R, f, n, &args));
     return tpl_call_row(R, n->row, input, &args, out);
 }

@@ -57,7 +57,7 @@ static weft_status apply_named(trun *R, titerator *it, tvalue item, bool filter,
         filter ? tpl_find_filter(name->data, name->n) : tpl_find_test(name->data, name->n);
     if (!row)
         return tpl_fail("no %s is named '%.*s'", filter ? "filter" : "test",
-                        (int)(name->n < 60 ? name->n : 60), name->data);
+                        tpl_shown(name->data, name->n, 60), name->data);
     TRY(tpl_enter_call(R));
     weft_status status = tpl_call_row(R, row, item, &it->args, out);
     R->depth--;

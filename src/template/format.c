@@ -62,14 +62,14 @@ static weft_status parse_spec(const char *p, size_t n, tpl_spec *spec) {
             return tpl_fail("a format has a point and no precision");
     }
     if (p < end) spec->type = *p++;
-    if (p < end) return tpl_fail("'%.40s' is no format", end - n);
+    if (p < end) return tpl_fail("'%.*s' is no format", tpl_shown(end - n, n, 60), end - n);
     REQUIRE(spec->width <= TPL_MAX_WIDTH && spec->precision <= TPL_MAX_PRECISION, WEFT_LIMIT,
             "a format's width or precision is larger than the limit");
     return WEFT_OK;
 }
 
 static weft_status wrong(const tpl_spec *spec, tvalue v) {
-    return tpl_fail("the format '%c' does not suit '%s'", spec->type ? spec->type : '?',
+    return tpl_fail("the format '%c' does not suit '%s'", spec->type > 0 ? spec->type : '?',
                     tpl_type_name(v));
 }
 
@@ -207,7 +207,7 @@ static weft_status first_value(formatter *f, const char *name, size_t n, tvalue 
         *out = k->value;
         return WEFT_OK;
     }
-    return tpl_fail("the format's field '%.*s' is not there", (int)(n < 60 ? n : 60), name);
+    return tpl_fail("the format's field '%.*s' is not there", tpl_shown(name, n, 60), name);
 }
 
 /* a.b[c] */
@@ -237,7 +237,7 @@ static weft_status field_value(formatter *f, const char *name, size_t n, tvalue 
 
 static weft_status convert(formatter *f, char how, tvalue v, tvalue *out) {
     if (how == 's') return tpl_to_string(&f->R->mem, v, out);
-    if (how != 'r' && how != 'a') return tpl_fail("'!%c' is no conversion", how);
+    if (how != 'r' && how != 'a') return tpl_fail("'!%c' is no conversion", how > 0 ? how : '?');
     TRY(tpl_step(f->R, tpl_weight(v)));
     str text = {0};
     weft_status status = tpl_repr(v, &text);

@@ -104,7 +104,7 @@ static weft_status raise_exception(trun *R, tvalue self, const tvalue *args, tva
     (void)out;
     tvalue text;
     TRY(tpl_to_string(&R->mem, args[0], &text));
-    return tpl_fail("%.*s", (int)(text.s->n < 500 ? text.s->n : 500), text.s->data);
+    return tpl_fail("%.*s", tpl_shown(text.s->data, text.s->n, 480), text.s->data);
 }
 
 static weft_status strftime_now(trun *R, tvalue self, const tvalue *args, tvalue *out) {

@@ -72,7 +72,9 @@ weft_status tpl_parse_int(const tstring *s, int64_t base, int64_t *out, bool *ok
                    __builtin_add_overflow(value, negative ? -d : d, &value);
     }
     if (!digit) return WEFT_OK;
-    if (overflow) return tpl_fail("integer overflow: '%.40s' does not fit 64 bits", s->data);
+    if (overflow)
+        return tpl_fail("integer overflow: '%.*s' does not fit 64 bits",
+                        tpl_shown(s->data, s->n, 60), s->data);
     *ok = true;
     *out = value;
     return WEFT_OK;

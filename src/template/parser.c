@@ -74,7 +74,8 @@ bool tpl_skip_name(tparser *p, const char *name) {
 
 static weft_status expected(const tparser *p, const char *what) {
     if (p->at->kind == K_NAME)
-        return tpl_parse_fail(p, p->at->line, "expected %s, found '%.60s'", what,
+        return tpl_parse_fail(p, p->at->line, "expected %s, found '%.*s'", what,
+                              tpl_shown(p->at->value.s->data, p->at->value.s->n, 60),
                               p->at->value.s->data);
     return tpl_parse_fail(p, p->at->line, "expected %s, found %s", what,
                           tpl_token_text(p->at->kind));
@@ -192,7 +193,8 @@ static weft_status parse_signature(tparser *p, tnode *n) {
         TRY(parse_target_name(p, &argument->name));
         for (size_t i = 0; i < n->list.n; i++)
             if (n->list.items[i]->name == argument->name)
-                return tpl_parse_fail(p, line, "the parameter '%.60s' is there twice",
+                return tpl_parse_fail(p, line, "the parameter '%.*s' is there twice",
+                                      tpl_shown(argument->name->data, argument->name->n, 60),
                                       argument->name->data);
         if (tpl_skip(p, K_ASSIGN)) {
             TRY(tpl_parse_expression(p, true, &value));
@@ -283,7 +285,9 @@ static weft_status parse_statement(tparser *p, tnode **out) {
         p->depth--;
         return WEFT_OK;
     }
-    return tpl_parse_fail(p, line, "unknown tag '%.60s'", p->at->value.s->data);
+    return tpl_parse_fail(p, line, "unknown tag '%.*s'",
+                          tpl_shown(p->at->value.s->data, p->at->value.s->n, 60),
+                          p->at->value.s->data);
 }
 
 static bool at_any(const tparser *p, const char *const *names) {

@@ -16,7 +16,9 @@ static void next(tparser *p) {
 
 static weft_status unexpected(const tparser *p) {
     if (p->at->kind == K_NAME)
-        return tpl_parse_fail(p, p->at->line, "unexpected '%.60s'", p->at->value.s->data);
+        return tpl_parse_fail(p, p->at->line, "unexpected '%.*s'",
+                              tpl_shown(p->at->value.s->data, p->at->value.s->n, 60),
+                              p->at->value.s->data);
     return tpl_parse_fail(p, p->at->line, "unexpected %s", tpl_token_text(p->at->kind));
 }
 
@@ -239,7 +241,8 @@ static weft_status parse_argument(tparser *p, tnode *call) {
         keyword->name = p->at->value.s;
         for (size_t i = 0; i < call->list2.n; i++)
             if (call->list2.items[i]->name == keyword->name)
-                return tpl_parse_fail(p, line, "the argument '%.60s' is given twice",
+                return tpl_parse_fail(p, line, "the argument '%.*s' is given twice",
+                                      tpl_shown(keyword->name->data, keyword->name->n, 60),
                                       keyword->name->data);
         p->at += 2;
         TRY(tpl_parse_expression(p, true, &value));

@@ -123,7 +123,7 @@ static weft_status keyed_value(percent *p, tvalue *out) {
     if (p->values.type != T_DICT) return tpl_fail("the format needs a mapping");
     const tvalue *found = tpl_dict_get(p->values.d, tpl_of_string(&key));
     if (!found)
-        return tpl_fail("the format's key '%.*s' is not there", (int)(key.n < 60 ? key.n : 60),
+        return tpl_fail("the format's key '%.*s' is not there", tpl_shown(key.data, key.n, 60),
                         key.data);
     *out = *found;
     return WEFT_OK;
@@ -275,7 +275,7 @@ static weft_status put(percent *p) {
     case 'F':
     case 'g':
     case 'G': return put_float(p, &spec, v, type);
-    default: return tpl_fail("%%%c is no format", type);
+    default: return tpl_fail("%%%c is no format", type > 0 ? type : '?');
     }
 }
 

@@ -536,7 +536,7 @@ static weft_status place_row(position *at, tnode *n) {
                     : tpl_find_test(n->name->data, n->name->n);
     if (!n->row && !at->soft)
         return error_set(WEFT_FORMAT, "line %d of the template: no %s is named '%.*s'", n->line,
-                         filter ? "filter" : "test", (int)(n->name->n < 60 ? n->name->n : 60),
+                         filter ? "filter" : "test", tpl_shown(n->name->data, n->name->n, 60),
                          n->name->data);
     return WEFT_OK;
 }

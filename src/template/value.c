@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/utf8.h"
 #include "template/run.h"
 
 void *tpl_alloc(tpl_mem *mem, size_t bytes) {
@@ -59,6 +60,10 @@ size_t tpl_count_chars(const char *data, size_t n) {
     size_t chars = 0;
     for (size_t i = 0; i < n; i++) chars += ((unsigned char)data[i] & 0xC0) != 0x80;
     return chars;
+}
+
+int tpl_shown(const char *data, size_t n, size_t limit) {
+    return (int)(n <= limit ? n : utf8_complete(data, limit));
 }
 
 size_t tpl_char_offset(const tstring *s, size_t at) {
@@ -361,7 +366,7 @@ weft_status tpl_undefined_of(tpl_mem *mem, tvalue owner, tvalue name, tvalue *ou
 weft_status tpl_undefined_fail(tvalue v) {
     const tundefined *u = v.u;
     const char *name = u->name ? u->name->data : "?";
-    int n = u->name ? (int)(u->name->n < 200 ? u->name->n : 200) : 1;
+    int n = u->name ? tpl_shown(u->name->data, u->name->n, 200) : 1;
     if (u->hint) return error_set(WEFT_INVALID, "%s", u->hint);
     if (!u->owner) return error_set(WEFT_INVALID, "'%.*s' is undefined", n, name);
     if (u->element)

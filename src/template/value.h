@@ -157,6 +157,8 @@ weft_status tpl_string_take(tpl_mem *mem, const char *data, size_t n, bool safe,
 weft_status tpl_string_room(tpl_mem *mem, size_t n, char **out);
 weft_status tpl_concat(tpl_mem *mem, const tstring *a, const tstring *b, tvalue *out);
 bool tpl_string_is(const tstring *s, const char *text);
+/* How much of a text a message shows: at most `limit` bytes, whole characters. For "%.*s". */
+int tpl_shown(const char *data, size_t n, size_t limit);
 size_t tpl_count_chars(const char *data, size_t n);
 /* Byte offset of code point `at` (0..chars). */
 size_t tpl_char_offset(const tstring *s, size_t at);

@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Random templates rendered by Python's jinja2 and by weft's engine: every text must agree, every error be an error.
 
-    template_diff.py BATCH [--count N] [--seed S] [--show K]
+    template_diff.py BATCH [--count N] [--seed S] [--show K] [--templates FOLDER --contexts FILE]
 
 BATCH is the program built from template_batch.c. jinja2 (PyPI) is set up as chat templates are rendered: immutable
 sandbox, trim_blocks, lstrip_blocks, loop controls, `generation`, plain tojson. Programs are drawn from a grammar that
-mostly keeps types apart, so that most of them render; the rest test errors. What weft refuses by design (integers beyond
+mostly keeps types apart, so that most of them render; the rest test errors. With --templates, programs are published
+templates with a few random changes, rendered in a random one of the contexts. What weft refuses by design (integers beyond
 64 bits) is counted apart. SPDX-License-Identifier: MIT
 """
 import argparse
 import datetime
 import json
+import pathlib
 import random
 import re
 import signal
@@ -341,6 +343,34 @@ class Gen:
 BY_DESIGN = "overflow|does not fit 64 bits|larger than the limit|complex numbers|is not supported in chat templates"
 
 
+def mutated(r, source):
+    """A template with some tags, tokens or characters changed."""
+    for _ in range(r.randint(1, 3)):
+        tags = [m.span() for m in re.finditer(r"\{[{%#].*?[}%#]\}", source, re.S)]
+        tokens = [m.span() for m in re.finditer(r"[A-Za-z_]+|'[^']*'|[0-9]+|[-+*/%~|=!<>]+|[\[\](){}.,:]", source)]
+        if not tags or len(tokens) < 2:
+            break
+        how = r.randint(0, 7)
+        a, b = r.choice(tags) if how < 3 else r.choice(tokens)
+        c, d = r.choice(tags) if how < 3 else r.choice(tokens)
+        piece = source[a:b]
+        if how == 0:
+            new = r.choice(["", " ", "\n", "x"])
+        elif how == 1:
+            new = piece.replace("{%-", "{%").replace("-%}", "%}") if "-" in piece else piece.replace("{%", "{%-").replace("%}", "-%}")
+        elif how == 2:
+            new = r.choice([piece + source[c:d], source[c:d] + piece])
+        elif how < 6:
+            new = source[c:d]
+        elif how == 6:
+            new = r.choice(["", "not", "none", "true", "0", "1", "-1", "''", "[]", "{}", "loop", "messages", "x", "and", "or", "is", "in", "==", "+", "~", "|", "(", ")",
+                            "length", "string", "defined", "tojson", "trim", "first", "last", "upper", "[::-1]", "if", "else"])
+        else:
+            new = piece + r.choice([" ", "\n", ".", "()", "[0]", "|upper", "|string", " + 1", "-", " is defined", "|tojson", "|list"])
+        source = source[:a] + new + source[b:]
+    return source
+
+
 class TooLong(Exception):
     pass
 
@@ -368,14 +398,21 @@ def main():
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--show", type=int, default=10)
+    parser.add_argument("--templates")
+    parser.add_argument("--contexts")
     args = parser.parse_args()
     signal.signal(signal.SIGALRM, stop)
     env = environment()
     context = json.dumps(CONTEXT).encode()
+    published = [p.read_text() for p in sorted(pathlib.Path(args.templates).glob("*.jinja"))] if args.templates else None
+    contexts = list(json.loads(pathlib.Path(args.contexts).read_text()).values()) if args.contexts else None
     batch = subprocess.Popen([args.batch], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     counts = {"text": 0, "error": 0, "skipped": 0, "by design": 0, "different": 0}
     for i in range(args.count):
-        source = Gen(random.Random(args.seed * 1000003 + i)).program()
+        r = random.Random(args.seed * 1000003 + i)
+        source = mutated(r, r.choice(published)) if published else Gen(r).program()
+        if contexts:
+            context = json.dumps(r.choice(contexts)).encode()
         text, error = reference(env, source, json.loads(context))  # a fresh one: `indent` of a list changes it
         # Addresses differ between runs, and lone surrogates are no UTF-8.
         if error == "too long" or (text and re.search("(?i)(at|bt) 0x|[\ud800-\udfff]", text)):
@@ -398,7 +435,11 @@ def main():
         else:
             counts["different"] += 1
             if counts["different"] <= args.show:
-                print(f"--- {args.seed}:{i}\n{source}\n  jinja2: {text!r} {error!r}\n  weft:   {status} {out!r}")
+                if published:
+                    pathlib.Path(f"template_diff_{args.seed}_{i}.jinja").write_text(source)
+                    pathlib.Path(f"template_diff_{args.seed}_{i}.json").write_bytes(context)
+                shown = "(written to a file)" if published else source
+                print(f"--- {args.seed}:{i}\n{shown}\n  jinja2: {text!r} {error!r}\n  weft:   {status} {out!r}")
     print(counts)
     return counts["different"] > 0
 
