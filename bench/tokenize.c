@@ -1,6 +1,6 @@
-/* How fast one thread encodes a text file with a GGUF's vocabulary, by processor time (so that other
- * work on the machine counts little): bench_tokenize MODEL TEXT [REPEATS [IDS]]. The best of the
- * repeats is printed; the ids go to the file IDS, as 32-bit numbers, for comparison.
+/* How fast one thread encodes a text file with a GGUF's vocabulary, by processor time (so that
+ * other work on the machine counts little): bench_tokenize MODEL TEXT [REPEATS [IDS]]. The best of
+ * the repeats is printed; the ids go to the file IDS, as 32-bit numbers, for comparison.
  * SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>

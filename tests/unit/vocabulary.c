@@ -1,5 +1,5 @@
-/* llm/vocabulary: a GGUF's tokenizer.ggml.* keys become a tokenizer, and what is missing or wrong is
- * named. The files are made here, in memory.
+/* llm/vocabulary: a GGUF's tokenizer.ggml.* keys become a tokenizer, and what is missing or wrong
+ * is named. The files are made here, in memory.
  * SPDX-License-Identifier: MIT */
 #include "llm/vocabulary.h"
 
