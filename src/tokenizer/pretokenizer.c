@@ -8,6 +8,7 @@
 
 #include <pcre2.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -144,6 +145,8 @@ static weft_status compile(pretokenizer *p, const char *expression, bool jit) {
 
 weft_status pretokenizer_open(const char *name, bool jit, pretokenizer **out) {
     *out = NULL;
+    const char *wish = getenv("WEFT_JIT");
+    jit = jit && !(wish && !strcmp(wish, "off"));
     int i = find_name(name);
     REQUIRE(i >= 0, WEFT_UNSUPPORTED, "unknown pre-tokenizer \"%s\"", name);
     pretokenizer *p = mem_alloc(sizeof *p);
@@ -241,6 +244,7 @@ static weft_status split_from(const split *s, int k, const char *text, size_t n)
     size_t begin = 0, at = 0;
     while (at < n) {
         int found = find_match(step, s->w, text, n, at);
+        REQUIRE(found != PCRE2_ERROR_NOMEMORY, WEFT_NO_MEMORY, "no memory to split a text");
         REQUIRE(found >= 0, WEFT_LIMIT,
                 "the pre-tokenizer gave up on a piece of %zu bytes (PCRE2 error %d)", n, found);
         if (!found) break;
