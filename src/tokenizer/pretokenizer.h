@@ -20,8 +20,8 @@ typedef struct pretokenizer pretokenizer;
 /* The flags of a name; false when no row has it. */
 bool pretokenizer_find(const char *name, int *flags);
 /* Compiles the expressions of a name that pretokenizer_find knows. Machine code only with `jit`,
- * where the machine has it, and without WEFT_JIT=off in the environment (for systems that forbid new
- * code, and for valgrind); the result is the same. */
+ * where the machine has it, and without WEFT_JIT=off in the environment (for systems that forbid
+ * new code, and for valgrind); the result is the same. */
 weft_status pretokenizer_open(const char *name, bool jit, pretokenizer **out);
 void pretokenizer_close(pretokenizer *p);
 
