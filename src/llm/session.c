@@ -1,8 +1,6 @@
 /* Sessions: the tokens of a context and their keys and values. session_sync is the one place that
  * keeps tokens, pages and logits in step; everything else asks it for "the context is now this".
  * SPDX-License-Identifier: MIT */
-#include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -275,12 +273,17 @@ weft_status weft_score(weft_session *s, const int32_t *ids, size_t n, size_t fir
     return status;
 }
 
-static_assert(sizeof(weft_sampling) == 40, "compared as bytes: no padding");
+static bool is_same(const weft_sampling *a, const weft_sampling *b) {
+    return a->temperature == b->temperature && a->top_k == b->top_k && a->top_p == b->top_p &&
+           a->min_p == b->min_p && a->repeat_penalty == b->repeat_penalty &&
+           a->presence_penalty == b->presence_penalty &&
+           a->frequency_penalty == b->frequency_penalty && a->penalty_window == b->penalty_window &&
+           a->seed == b->seed;
+}
 
 weft_status session_open_sampler(weft_session *s, const weft_sampling *sampling,
                                  bool may_continue) {
-    if (s->sampler && may_continue && !memcmp(&s->sampling, sampling, sizeof *sampling))
-        return WEFT_OK;
+    if (s->sampler && may_continue && is_same(&s->sampling, sampling)) return WEFT_OK;
     sampler_params params = {
         .temperature = sampling->temperature,
         .top_k = sampling->top_k,

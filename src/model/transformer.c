@@ -39,7 +39,7 @@ static weft_tensor *attention(model *m, const model_layer *layer, weft_tensor *x
                               weft_tensor *k_pages, weft_tensor *v_pages) {
     const model_params *p = &m->p;
     int64_t heads = model_size_of(p, SIZE_HEADS), kv_heads = model_size_of(p, SIZE_KV_HEADS);
-    weft_tensor *qkv[MODEL_MAX_SIBLINGS];
+    weft_tensor *qkv[MODEL_MAX_SIBLINGS] = {NULL};
     project(&layer->qkv, x, (int64_t[]){heads, kv_heads, kv_heads}, qkv);
     weft_tensor *q = weft_reshape(qkv[0], weft_3d(in->n, p->n_heads, p->head_dim));
     weft_tensor *k = weft_reshape(qkv[1], weft_3d(in->n, p->n_kv_heads, p->head_dim));
@@ -56,7 +56,7 @@ static weft_tensor *attention(model *m, const model_layer *layer, weft_tensor *x
 }
 
 static weft_tensor *feed_forward(model *m, const model_layer *layer, weft_tensor *x) {
-    weft_tensor *gate_up[MODEL_MAX_SIBLINGS];
+    weft_tensor *gate_up[MODEL_MAX_SIBLINGS] = {NULL};
     project(&layer->gate_up, x, (int64_t[]){m->p.n_ff, m->p.n_ff}, gate_up);
     weft_tensor *h = weft_silu_mul(gate_up[0], gate_up[1]); /* (n, n_ff) */
     return weft_linear(h, layer->w[ROLE_DOWN], NULL);       /* (n, n_embd) */
