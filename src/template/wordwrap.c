@@ -1,6 +1,6 @@
-/* The filter wordwrap: what Python's textwrap makes of each line. A line falls into chunks (white space, words, parts of
- * hyphenated words, dashes between words), and chunks fill output lines greedily.
- * SPDX-License-Identifier: MIT */
+/* The filter wordwrap: what Python's textwrap makes of each line. A line falls into chunks
+ * (white space, words, parts of hyphenated words, dashes between words), and chunks fill output
+ * lines greedily. SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "base/utf8.h"
@@ -34,7 +34,8 @@ static size_t dashes(const wrapper *w, size_t at) {
     return end >= at + 2 && end < w->n && is_word(w->codes[end]) ? end : 0;
 }
 
-/* A hyphen at `at` where a word may be cut: two letters before it (a hyphen may be between), two behind. */
+/* A hyphen at `at` where a word may be cut: two letters before it (a hyphen may be between), two
+ * behind. */
 static bool is_cut(const wrapper *w, size_t at) {
     const int32_t *c = w->codes;
     if (c[at] != '-') return false;
