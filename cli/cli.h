@@ -26,10 +26,14 @@ typedef enum cli_option_id {
     OPT_COUNT
 } cli_option_id;
 
+enum { CLI_MOST_VALUES = 32 }; /* of a LIST */
+
 typedef struct cli_option {
     bool is_set;
-    const char *text; /* as given */
+    const char *text; /* as given; the last one of a LIST */
     double number;
+    const char *list[CLI_MOST_VALUES];
+    int n_list;
 } cli_option;
 
 typedef struct cli_args {
@@ -51,6 +55,8 @@ int cli_fail_weft(void);
 
 /* All of standard input, 0-terminated, to be freed; NULL after a message. */
 char *cli_read_stdin(size_t *n);
+/* The same of a file; "-" is standard input. */
+char *cli_read_file(const char *path, size_t *n);
 
 /* A progress bar on standard error, when that is a terminal: nothing for work done within a moment.
  * */

@@ -22,7 +22,7 @@ static const command commands[CMD_COUNT] = {
 #undef CLI_COMMAND
 };
 
-typedef enum option_kind { FLAG, TEXT, WHOLE, REAL } option_kind;
+typedef enum option_kind { FLAG, TEXT, LIST, WHOLE, REAL } option_kind;
 typedef struct option {
     const char *name, *letter;
     option_kind kind;
@@ -111,7 +111,12 @@ static int find_option(const char *arg, int c, const char **value) {
 static int take_value(const option *o, const char *text, cli_option *out) {
     out->is_set = true;
     out->text = text;
-    if (o->kind == FLAG || o->kind == TEXT) return 0;
+    if (o->kind == LIST) {
+        if (out->n_list == CLI_MOST_VALUES)
+            return cli_fail(EXIT_USAGE, "--%s may come at most %d times", o->name, CLI_MOST_VALUES);
+        out->list[out->n_list++] = text;
+    }
+    if (o->kind == FLAG || o->kind == TEXT || o->kind == LIST) return 0;
     char *end;
     out->number = strtod(text, &end);
     bool is_number = end != text && !*end && out->number >= o->least && out->number <= o->most;

@@ -65,11 +65,11 @@ void cli_bar_end(cli_bar *bar) {
 /* ---- the rest
  * ------------------------------------------------------------------------------------- */
 
-char *cli_read_stdin(size_t *n) {
+static char *read_all(FILE *from, const char *name, size_t *n) {
     size_t capacity = 4096, used = 0;
     char *text = malloc(capacity);
     while (text) {
-        size_t got = fread(text + used, 1, capacity - used - 1, stdin);
+        size_t got = fread(text + used, 1, capacity - used - 1, from);
         used += got;
         if (got == 0) break;
         if (used + 1 < capacity) continue;
@@ -79,16 +79,30 @@ char *cli_read_stdin(size_t *n) {
         capacity *= 2;
     }
     if (!text) {
-        cli_fail(EXIT_FAILED, "standard input is larger than the memory");
+        cli_fail(EXIT_FAILED, "%s is larger than the memory", name);
         return NULL;
     }
-    if (ferror(stdin)) {
-        cli_fail(EXIT_FAILED, "standard input: %s", strerror(errno));
+    if (ferror(from)) {
+        cli_fail(EXIT_FAILED, "%s: %s", name, strerror(errno));
         free(text);
         return NULL;
     }
     text[used] = 0;
     *n = used;
+    return text;
+}
+
+char *cli_read_stdin(size_t *n) { return read_all(stdin, "standard input", n); }
+
+char *cli_read_file(const char *path, size_t *n) {
+    if (!strcmp(path, "-")) return cli_read_stdin(n);
+    FILE *file = fopen(path, "rb");
+    if (!file) {
+        cli_fail(EXIT_FAILED, "%s: %s", path, strerror(errno));
+        return NULL;
+    }
+    char *text = read_all(file, path, n);
+    fclose(file);
     return text;
 }
 

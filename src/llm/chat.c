@@ -185,15 +185,52 @@ static weft_status render(const weft_model *m, const weft_chat_message *messages
     return status;
 }
 
+static weft_status check_template(const weft_model *m) {
+    REQUIRE(!m->chat_problem[0], WEFT_UNSUPPORTED, "the model's chat template cannot be used: %s",
+            m->chat_problem);
+    REQUIRE(m->chat_template, WEFT_UNSUPPORTED, "the model has no chat format");
+    return WEFT_OK;
+}
+
+/* The model's tokens, then the caller's keys: of two that are equal the last one counts. */
+static weft_status put_tokens(const weft_model *m, const char *context, size_t n, str *scratch,
+                              str *out) {
+    const char *open = n ? memchr(context, '{', n) : NULL;
+    size_t at = open ? (size_t)(open - context) + 1 : 0, next = at;
+    if (!open) return str_append(out, context, n); /* no object: the template's reader says so */
+    while (next < n && strchr(" \t\r\n", context[next]) && context[next]) next++;
+    TRY(str_append(out, context, at));
+    str tokens = {0};
+    weft_status status = put_json_token(m, "bos_token", tokenizer_bos(m->tok), scratch, &tokens);
+    if (status == WEFT_OK)
+        status = put_json_token(m, "eos_token", tokenizer_eos(m->tok), scratch, &tokens);
+    if (status == WEFT_OK) status = str_append(out, tokens.data + 1, tokens.n - 1); /* no comma */
+    str_free(&tokens);
+    TRY(status);
+    if (next < n && context[next] != '}') TRY(str_char(out, ','));
+    return str_append(out, context + at, n - at);
+}
+
+weft_status chat_render(const weft_model *m, const char *context, size_t n, str *out) {
+    TRY(check_template(m));
+    str full = {0}, scratch = {0};
+    weft_status status = put_tokens(m, context, n, &scratch, &full);
+    if (status == WEFT_OK) {
+        status = template_render(m->chat_template, str_text(&full), full.n, NULL, out);
+        if (status != WEFT_OK) error_prefix(status, "the model's chat template");
+    }
+    str_free(&full);
+    str_free(&scratch);
+    return status;
+}
+
 weft_status chat_encode(weft_model *m, const weft_chat_message *messages, size_t n,
                         token_list *out) {
     REQUIRE(n && messages, WEFT_INVALID, "a conversation needs a message");
     for (size_t i = 0; i < n; i++)
         REQUIRE(messages[i].role && messages[i].content, WEFT_INVALID, "message %zu has no %s", i,
                 messages[i].role ? "content" : "role");
-    REQUIRE(!m->chat_problem[0], WEFT_UNSUPPORTED, "the model's chat template cannot be used: %s",
-            m->chat_problem);
-    REQUIRE(m->chat_template, WEFT_UNSUPPORTED, "the model has no chat format");
+    TRY(check_template(m));
     char mark[MARK_BYTES + 1];
     TRY(choose_mark(messages, n, mark));
     str text = {0}, run = {0};

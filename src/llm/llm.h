@@ -94,6 +94,8 @@ weft_status chat_encode(weft_model *m, const weft_chat_message *messages, size_t
 /* Finds the control tokens and the chat template. A template that cannot be used is no failure
  * here: it is chat_encode's. */
 weft_status chat_open(weft_model *m);
+/* What the model's template makes of a context (a JSON object), its own tokens added; appended. */
+weft_status chat_render(const weft_model *m, const char *context, size_t n, str *out);
 /* The format's name, "" when there is none. */
 const char *chat_format(const weft_model *m);
 

@@ -31,11 +31,11 @@ one_sentence() { [ "$(grep -c '^weft: ' err)" = 1 ] && [ "$(wc -l < err)" = 1 ] 
 
 # ---- help: one table
 expect 0 --help
-for command in run chat devices info tokenize quantize; do out_has "  $command "; done
+for command in run chat devices info tokenize quantize template; do out_has "  $command "; done
 expect 2
 expect 0 --version
 out_has "weft "
-for command in run chat devices info tokenize quantize; do
+for command in run chat devices info tokenize quantize template; do
     expect 0 $command --help
     out_has "usage: weft $command"
     [ -s err ] && problem "weft $command --help writes to standard error"
@@ -139,6 +139,24 @@ out_is '99 12 100'
 input=text expect 0 tokenize chat.gguf -
 out_has '"\n"'
 expect 0 tokenize yarn.gguf x # no architecture is needed for that
+
+# ---- template
+printf '[{"role": "user", "content": "Hi"}]' > messages.json
+printf '{{ bos_token }}{%% for m in messages %%}{{ m.content }}{%% endfor %%}{{ x|tojson }}{{ tools|length }}' > t.jinja
+expect 0 template chat.gguf messages.json
+out_is '<|im_start|>user
+Hi<|im_end|>
+<|im_start|>assistant'
+expect 0 template t.jinja messages.json --tools messages.json --set x='{"a": [1.5, "é"]}' --set bos_token='<s>'
+out_is '<s>Hi{"a": [1.5, "é"]}1'
+printf '{"messages": [], "x": "y", "tools": []}' > whole.json
+input=whole.json expect 0 template t.jinja - --set x=plain
+out_is '"plain"0'
+printf '\n{{ raise_exception("No, thanks") }}' > refuses.jinja
+failure 'line 2: No, thanks' template refuses.jinja messages.json
+failure 'no chat format' template endless.gguf messages.json
+failure 'missing.json' template t.jinja missing.json
+usage '--set takes NAME=VALUE' template t.jinja messages.json --set x
 
 # ---- info
 expect 0 info chat.gguf --device cpu
