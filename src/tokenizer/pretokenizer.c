@@ -54,7 +54,8 @@ static const struct {
 
 typedef struct step {
     pcre2_code *code;
-    bool is_jit, cuts_threes;
+    bool is_jit;
+    bool cuts_threes, keeps_neighbours; /* expressions that begin with '@', with '@' and '+' */
 } step;
 
 struct pretokenizer {
@@ -115,9 +116,10 @@ static weft_status spell_out(const char *expression, str *out) {
 
 static weft_status compile(pretokenizer *p, const char *expression, bool jit) {
     step *s = &p->steps[p->n_steps];
-    s->cuts_threes = *expression == '@';
+    s->cuts_threes = expression[0] == '@';
+    s->keeps_neighbours = s->cuts_threes && expression[1] == '+';
     str text = {0};
-    weft_status status = spell_out(expression + s->cuts_threes, &text);
+    weft_status status = spell_out(expression + s->cuts_threes + s->keeps_neighbours, &text);
     if (status == WEFT_OK) {
         pcre2_compile_context *context = pcre2_compile_context_create(p->memory);
         int error = 0;
@@ -222,16 +224,23 @@ static size_t character_bytes(char c) {
     return byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;
 }
 
-static weft_status split_threes(const split *s, int k, const char *text, size_t n) {
-    size_t n_characters = 0;
-    for (size_t i = 0; i < n; i += character_bytes(text[i])) n_characters++;
-    size_t begin = 0, at = 0;
-    for (size_t i = 1; at < n; i++) {
-        at += character_bytes(text[at]);
-        if ((n_characters - i) % 3 && at < n) continue;
-        TRY(split_from(s, k + 1, text + begin, at - begin));
-        begin = at;
+/* Cuts the run text[from..to) into threes from its right, and the text before it off unless the
+ * first digits are to stay with it. *begin: where the piece now open begins. */
+static weft_status split_threes(const split *s, int k, const char *text, size_t from, size_t to,
+                                size_t *begin) {
+    bool is_open = s->p->steps[k].keeps_neighbours;
+    size_t n_characters = 0, at = from;
+    for (size_t i = from; i < to; i += character_bytes(text[i])) n_characters++;
+    if (!is_open) TRY(split_from(s, k + 1, text + *begin, from - *begin));
+    if (!is_open) *begin = from;
+    for (size_t i = 0; at < to; i++, at += character_bytes(text[at])) {
+        if ((n_characters - i) % 3 || at == *begin) continue;
+        TRY(split_from(s, k + 1, text + *begin, at - *begin));
+        *begin = at;
     }
+    if (is_open) return WEFT_OK;
+    TRY(split_from(s, k + 1, text + *begin, to - *begin));
+    *begin = to;
     return WEFT_OK;
 }
 
@@ -249,10 +258,13 @@ static weft_status split_from(const split *s, int k, const char *text, size_t n)
                 "the pre-tokenizer gave up on a piece of %zu bytes (PCRE2 error %d)", n, found);
         if (!found) break;
         size_t from = range[0], to = range[1];
-        if (from > begin) TRY(split_from(s, k + 1, text + begin, from - begin));
-        if (step->cuts_threes) TRY(split_threes(s, k, text + from, to - from));
-        else TRY(split_from(s, k + 1, text + from, to - from));
-        begin = to;
+        if (step->cuts_threes) {
+            TRY(split_threes(s, k, text, from, to, &begin));
+        } else {
+            TRY(split_from(s, k + 1, text + begin, from - begin));
+            TRY(split_from(s, k + 1, text + from, to - from));
+            begin = to;
+        }
         at = to > from ? to : to + (to < n ? character_bytes(text[to]) : 1);
     }
     return split_from(s, k + 1, text + begin, n - begin);
