@@ -78,7 +78,14 @@ bool copy_scatter_applies(const gpu_caps *caps, const weft_call *call) {
 }
 
 bool copy_applies(const gpu_caps *caps, const weft_call *call) {
-    return copy_scatter_applies(caps, call) && tensor_is_dense(call->out);
+    if (!copy_scatter_applies(caps, call) || !tensor_is_dense(call->out)) return false;
+    /* A source too large to be bound is left to copy_scatter, which can cut it crosswise. */
+    weft_tensor t[2];
+    operands(call, t);
+    int64_t last = 0;
+    for (int d = 0; d < t[1].rank; d++) last += (t[1].dim[d] - 1) * t[1].stride[d];
+    return tensor_is_dense(call->in[0]) ||
+           plan_can_bind(caps, (last + 1) * dtype_find(t[1].dtype)->bytes);
 }
 
 static uint32_t bind_source(const plan_job *job, plan_step *s, const plan_part *part,
@@ -139,7 +146,8 @@ static weft_status split(const gpu_caps *caps, const kernel_row *row, const weft
     operands(call, t);
     const weft_tensor *both[] = {&t[0], &t[1]};
     layout l = layout_merge(both, 2);
-    return plan_split(&(plan_job){caps, row, call, plan}, &l, both, 2, 0, each);
+    bool any_axis = each != dense_part;
+    return plan_split(&(plan_job){caps, row, call, plan}, &l, both, 2, 0, any_axis, each);
 }
 
 weft_status copy_plan(const gpu_caps *caps, const kernel_row *row, const weft_call *call,
@@ -221,7 +229,7 @@ weft_status copy_blocks_plan(const gpu_caps *caps, const kernel_row *row, const 
     block_operands(call, t);
     const weft_tensor *both[] = {&t[0], &t[1]};
     layout l = layout_merge(both, 2);
-    TRY(plan_split(&(plan_job){caps, row, call, plan}, &l, both, 2, 0, blocks_part));
+    TRY(plan_split(&(plan_job){caps, row, call, plan}, &l, both, 2, 0, false, blocks_part));
     if (decodes_in_place(call->out)) return WEFT_OK;
     plan->scratch_bytes = (uint64_t)tensor_elements(call->in[0]) * 4;
     return split(caps, row, call, plan, scratch_part);

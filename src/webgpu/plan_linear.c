@@ -125,12 +125,15 @@ static weft_status for_parts(const plan_job *job, linear_fn each) {
         (int64_t)(job->caps->max_binding > UINT64_C(0xffffff00) ? UINT64_C(0xffffff00)
                                                                 : job->caps->max_binding) -
         512;
-    int64_t most_n = room / (int64_t)s.row_bytes,
-            most_m = room / 4 / (x.stride > s.n ? x.stride : s.n);
-    REQUIRE(
-        most_n > 0 && most_m > 0, WEFT_LIMIT,
-        "linear: a row of x, w or the output is larger than the device binds at once (%llu bytes)",
-        (unsigned long long)job->caps->max_binding);
+    int64_t most_n = room / (int64_t)s.row_bytes;
+    int64_t most_m = room / 4 / (x.stride > s.n ? x.stride : s.n);
+    if (most_m == 0 && s.k <= room / 4) { /* one row of x at a time, the output's row in parts */
+        most_m = 1;
+        if (most_n > room / 4) most_n = room / 4;
+    }
+    REQUIRE(most_n > 0 && most_m > 0, WEFT_LIMIT,
+            "linear: a row of x or w is larger than the device binds at once (%llu bytes)",
+            (unsigned long long)job->caps->max_binding);
     if (most_n < s.n && most_n > 256) most_n = most_n / 256 * 256;
     if (most_m < s.m && most_m > 64) most_m = most_m / 64 * 64;
     for (int64_t m0 = 0; m0 < s.m; m0 += most_m) {

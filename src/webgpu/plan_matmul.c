@@ -14,7 +14,7 @@ typedef struct product {
 /* One dispatch within a part of the batch. */
 typedef struct product_part {
     const plan_part *batch;
-    int64_t m0, m, n0, n;
+    int64_t m0, m, n0, n, k0, k;
 } product_part;
 
 static int64_t stride_of(const weft_tensor *t, int axis) {
@@ -55,10 +55,9 @@ bool matmul_tile_applies(const gpu_caps *caps, const weft_call *call) {
 
 /* Elements between the first and last of a, b and the output in a part, both included. */
 static void spans_of(const product *p, const product_part *part, int64_t span[3]) {
-    span[0] =
-        plan_span(part->batch, 1) + (part->m - 1) * p->a_m + (p->k > 0 ? p->k - 1 : 0) * p->a_k;
-    span[1] =
-        plan_span(part->batch, 2) + (p->k > 0 ? p->k - 1 : 0) * p->b_k + (part->n - 1) * p->b_n;
+    int64_t last_k = part->k > 0 ? part->k - 1 : 0;
+    span[0] = plan_span(part->batch, 1) + (part->m - 1) * p->a_m + last_k * p->a_k;
+    span[1] = plan_span(part->batch, 2) + last_k * p->b_k + (part->n - 1) * p->b_n;
     span[2] = (plan_elements(&part->batch->box) - 1) * p->m * p->n + (part->m - 1) * p->n + part->n;
 }
 
@@ -73,8 +72,10 @@ static product_at bind_part(const plan_job *job, plan_step *s, const product *p,
     int64_t span[3];
     spans_of(p, part, span);
     product_at at = {0};
-    at.a = plan_bind(job, s, 0, false, a->dtype, batch->offset[1] + part->m0 * p->a_m, span[0]);
-    at.b = plan_bind(job, s, 1, false, b->dtype, batch->offset[2] + part->n0 * p->b_n, span[1]);
+    at.a = plan_bind(job, s, 0, false, a->dtype,
+                     batch->offset[1] + part->m0 * p->a_m + part->k0 * p->a_k, span[0]);
+    at.b = plan_bind(job, s, 1, false, b->dtype,
+                     batch->offset[2] + part->n0 * p->b_n + part->k0 * p->b_k, span[1]);
     if (p->bias)
         at.bias = plan_bind(job, s, 2, false, WEFT_F32, p->bias->offset + part->n0, part->n);
     else plan_bind(job, s, 0, false, a->dtype, a->offset, 1); /* something to stand there */
@@ -87,7 +88,8 @@ static product_at bind_part(const plan_job *job, plan_step *s, const product *p,
     step_const(s, "RANK", (uint32_t)batch->box.rank);
     step_const(s, "A_TYPE", a->dtype);
     step_const(s, "B_TYPE", b->dtype);
-    step_flag(s, "HAS_BIAS", p->bias != NULL);
+    step_flag(s, "HAS_BIAS", p->bias && part->k0 == 0);
+    step_flag(s, "IS_ADDED", part->k0 > 0); /* to the parts of k before */
     return at;
 }
 
@@ -98,7 +100,7 @@ static void simple_step(const plan_job *job, const product *p, const product_par
     int64_t total = plan_elements(l) * part->m * part->n;
     params_matmul q = {.m = (uint32_t)part->m,
                        .n = (uint32_t)part->n,
-                       .k = (uint32_t)p->k,
+                       .k = (uint32_t)part->k,
                        .total = (uint32_t)total,
                        .a_m = (uint32_t)p->a_m,
                        .a_k = (uint32_t)p->a_k,
@@ -125,7 +127,7 @@ static void tile_step(const plan_job *job, const product *p, const product_part 
     uint64_t tiles_m = plan_groups(part->m, tile), tiles_n = plan_groups(part->n, tile);
     params_matmul_tile q = {.m = (uint32_t)part->m,
                             .n = (uint32_t)part->n,
-                            .k = (uint32_t)p->k,
+                            .k = (uint32_t)part->k,
                             .n_tiles_m = (uint32_t)tiles_m,
                             .n_tiles_n = (uint32_t)tiles_n,
                             .n_groups = (uint32_t)(tiles_m * tiles_n * (uint64_t)n_batch),
@@ -148,7 +150,12 @@ static void tile_step(const plan_job *job, const product *p, const product_part 
     if (s) s->n_groups = tiles_m * tiles_n * (uint64_t)n_batch;
 }
 
-/* Cuts rows of a or columns of b in half until the part can be bound. */
+static int64_t first_half(int64_t size) {
+    int64_t half = (size / 2 + 63) / 64 * 64;
+    return half < size ? half : size / 2;
+}
+
+/* Cuts rows of a, columns of b or their common dimension in half until the part can be bound. */
 static weft_status cut(const plan_job *job, const product *p, product_part part, int depth) {
     const weft_tensor *a = job->call->in[0], *b = job->call->in[1];
     int64_t span[3];
@@ -162,17 +169,22 @@ static weft_status cut(const plan_job *job, const product *p, product_part part,
         else simple_step(job, p, &part);
         return WEFT_OK;
     }
-    bool cut_n = fits_a && part.n > 1 && (!fits_b || part.m == 1);
-    REQUIRE((cut_n || part.m > 1) && depth < 64, WEFT_LIMIT,
-            "%s: a row or column of input %d is larger than the device binds at once (%llu bytes)",
-            op_name(job->call->op), fits_a ? 1 : 0, (unsigned long long)job->caps->max_binding);
     product_part second = part;
-    if (cut_n) {
-        part.n = (part.n / 2 + 63) / 64 * 64 < part.n ? (part.n / 2 + 63) / 64 * 64 : part.n / 2;
+    bool is_cut_along_k = (!fits_a && p->a_k > p->a_m) || (!fits_b && p->b_k > p->b_n);
+    if (is_cut_along_k && part.k > 1) {
+        part.k = first_half(part.k);
+        second.k0 += part.k;
+        second.k -= part.k;
+    } else if (fits_a && part.n > 1 && (!fits_b || part.m == 1)) {
+        part.n = first_half(part.n);
         second.n0 += part.n;
         second.n -= part.n;
     } else {
-        part.m = (part.m / 2 + 63) / 64 * 64 < part.m ? (part.m / 2 + 63) / 64 * 64 : part.m / 2;
+        REQUIRE(part.m > 1 && depth < 64, WEFT_LIMIT,
+                "%s: a row or column of input %d is larger than the device binds at once (%llu "
+                "bytes)",
+                op_name(job->call->op), fits_a ? 1 : 0, (unsigned long long)job->caps->max_binding);
+        part.m = first_half(part.m);
         second.m0 += part.m;
         second.m -= part.m;
     }
@@ -182,7 +194,7 @@ static weft_status cut(const plan_job *job, const product *p, product_part part,
 
 static weft_status batch_part(const plan_job *job, const plan_part *batch) {
     product p = product_of(job->call);
-    return cut(job, &p, (product_part){.batch = batch, .m = p.m, .n = p.n}, 0);
+    return cut(job, &p, (product_part){.batch = batch, .m = p.m, .n = p.n, .k = p.k}, 0);
 }
 
 /* The f32 result in scratch, converted into the output. */
@@ -233,7 +245,7 @@ weft_status matmul_plan(const gpu_caps *caps, const kernel_row *row, const weft_
     const weft_tensor *t[] = {&out, &a, &b};
     layout l = layout_merge(t, 3);
     if (p.has_scratch) plan->scratch_bytes = (uint64_t)tensor_elements(call->out) * 4;
-    TRY(plan_split(&job, &l, t, 3, 0, batch_part));
+    TRY(plan_split(&job, &l, t, 3, 0, false, batch_part));
     if (!p.has_scratch) return WEFT_OK;
     weft_tensor whole = *call->out, scratch = {.dtype = WEFT_F32, .rank = 1};
     whole.rank = 1;
@@ -241,5 +253,5 @@ weft_status matmul_plan(const gpu_caps *caps, const kernel_row *row, const weft_
     whole.stride[0] = scratch.stride[0] = 1;
     const weft_tensor *u[] = {&whole, &scratch};
     layout flat = layout_merge(u, 2);
-    return plan_split(&job, &flat, u, 2, 0, convert_part);
+    return plan_split(&job, &flat, u, 2, 0, false, convert_part);
 }

@@ -34,8 +34,28 @@ static int first_too_large(const plan_job *job, const plan_part *part,
     return -1;
 }
 
+/* The axis to halve: the outermost that can be, or the one that tensor `large` is widest along. */
+static int choose_axis(const plan_part *part, int n_axes, bool any_axis, int large) {
+    int best = -1;
+    int64_t widest = -1;
+    for (int d = 0; d < n_axes; d++) {
+        int64_t width = (part->box.dim[d] - 1) * part->box.stride[large][d];
+        if (part->box.dim[d] < 2 || width <= widest) continue;
+        if (!any_axis) return d;
+        best = d;
+        widest = width;
+    }
+    return best;
+}
+
+/* Cuts of long dimensions suit vectors and bindings, others leave 16-bit elements on words. */
+static int64_t first_half(int64_t size) {
+    int64_t half = size / 2, unit = size > 512 ? 256 : size > 3 ? 2 : 1;
+    return (half + unit - 1) / unit * unit;
+}
+
 weft_status plan_split(const plan_job *job, const layout *l, const weft_tensor *const *tensors,
-                       int n, int n_fixed, plan_part_fn each) {
+                       int n, int n_fixed, bool any_axis, plan_part_fn each) {
     /* A stack of boxes: each split pushes the second half and goes on with the first. Depth: the
      * bits of a count. */
     plan_part stack[80];
@@ -51,19 +71,16 @@ weft_status plan_split(const plan_job *job, const layout *l, const weft_tensor *
             TRY(each(job, &done));
             continue;
         }
-        int axis = 0, last = part->box.rank - n_fixed;
-        while (axis < last && part->box.dim[axis] == 1) axis++;
-        int64_t size = axis < last ? part->box.dim[axis] : 1, half = size / 2;
-        if (axis == part->box.rank - 1) half = (half + 255) / 256 * 256;
-        else if (size >= 4) half = (half + 1) / 2 * 2; /* 16-bit elements: parts begin on words */
-        REQUIRE(size > 1 && half < size && depth < (int)(sizeof stack / sizeof *stack), WEFT_LIMIT,
+        if (large < 0) large = 0;
+        int axis = choose_axis(part, part->box.rank - n_fixed, any_axis, large);
+        REQUIRE(axis >= 0 && depth < (int)(sizeof stack / sizeof *stack), WEFT_LIMIT,
                 "%s: a row of tensor %d (0 is the output) spans %lld elements, and the device "
                 "binds %llu bytes at once",
-                job->row->name, large < 0 ? 0 : large,
-                (long long)plan_span(part, large < 0 ? 0 : large),
+                job->row->name, large, (long long)plan_span(part, large),
                 (unsigned long long)job->caps->max_binding);
+        int64_t half = first_half(part->box.dim[axis]);
         plan_part second = *part;
-        second.box.dim[axis] = size - half;
+        second.box.dim[axis] -= half;
         for (int i = 0; i < n; i++) second.offset[i] += half * part->box.stride[i][axis];
         plan_part first = *part;
         first.box.dim[axis] = half;

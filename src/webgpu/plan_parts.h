@@ -24,12 +24,12 @@ typedef struct plan_part {
 
 typedef weft_status (*plan_part_fn)(const plan_job *job, const plan_part *part);
 
-/* Halves the box of `l` along its outermost dimensions until every tensor's share can be bound, and
- * calls `each` with the parts in order. The last `n_fixed` dimensions stay whole: WEFT_LIMIT names
- * the tensor when that is not enough. Cuts of the last dimension fall on multiples of 256 elements.
- */
+/* Halves the box of `l` until every tensor's share can be bound, and calls `each` with the parts in
+ * order: along its outermost dimensions, so that the share of a dense tensor is dense, or where it
+ * helps most (any_axis). The last `n_fixed` dimensions stay whole: WEFT_LIMIT names the tensor when
+ * that is not enough. */
 weft_status plan_split(const plan_job *job, const layout *l, const weft_tensor *const *tensors,
-                       int n, int n_fixed, plan_part_fn each);
+                       int n, int n_fixed, bool any_axis, plan_part_fn each);
 /* How many elements lie between the first and the last of tensor i's share, both included. */
 int64_t plan_span(const plan_part *part, int i);
 int64_t plan_elements(const layout *l);

@@ -57,7 +57,7 @@ weft_status pointwise_plan(const gpu_caps *caps, const kernel_row *row, const we
     const weft_tensor *t[3];
     operands(call, t);
     layout l = layout_merge(t, 3);
-    return plan_split(&(plan_job){caps, row, call, plan}, &l, t, 3, 0, pointwise_part);
+    return plan_split(&(plan_job){caps, row, call, plan}, &l, t, 3, 0, false, pointwise_part);
 }
 
 bool pointwise_vec4_applies(const gpu_caps *caps, const weft_call *call) {
@@ -92,5 +92,5 @@ weft_status pointwise_vec4_plan(const gpu_caps *caps, const kernel_row *row, con
     const weft_tensor *t[3];
     operands(call, t);
     layout l = layout_merge(t, 3);
-    return plan_split(&(plan_job){caps, row, call, plan}, &l, t, 3, 0, pointwise_vec4_part);
+    return plan_split(&(plan_job){caps, row, call, plan}, &l, t, 3, 0, false, pointwise_vec4_part);
 }

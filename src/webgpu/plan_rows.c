@@ -115,7 +115,7 @@ weft_status softmax_plan(const gpu_caps *caps, const kernel_row *row, const weft
     const weft_tensor *t[] = {call->out, call->in[0]};
     layout l = layout_merge_rows(t, 2);
     bool is_long = l.dim[l.rank - 1] > SOFTMAX_CHUNK;
-    return plan_split(&(plan_job){caps, row, call, plan}, &l, t, 2, 1,
+    return plan_split(&(plan_job){caps, row, call, plan}, &l, t, 2, 1, true,
                       is_long ? softmax_long : softmax_short);
 }
 
@@ -177,7 +177,7 @@ weft_status argmax_plan(const gpu_caps *caps, const kernel_row *row, const weft_
     }
     const weft_tensor *t[] = {x, &rows};
     layout l = layout_merge_rows(t, 2);
-    return plan_split(&(plan_job){caps, row, call, plan}, &l, t, 2, 1, argmax_part);
+    return plan_split(&(plan_job){caps, row, call, plan}, &l, t, 2, 1, false, argmax_part);
 }
 
 /* ---- rms_norm -------------------------------------------------------------------------------- */
@@ -223,7 +223,7 @@ weft_status rms_norm_plan(const gpu_caps *caps, const kernel_row *row, const wef
                           gpu_plan *plan) {
     const weft_tensor *t[] = {call->out, call->in[0]};
     layout l = layout_merge_rows(t, 2);
-    return plan_split(&(plan_job){caps, row, call, plan}, &l, t, 2, 1, rms_norm_part);
+    return plan_split(&(plan_job){caps, row, call, plan}, &l, t, 2, 1, false, rms_norm_part);
 }
 
 /* Rows of whole vectors of f32, one stride from row to row, not so long that straight sums lose too
@@ -272,5 +272,5 @@ weft_status rms_norm_vec4_plan(const gpu_caps *caps, const kernel_row *row, cons
                                gpu_plan *plan) {
     const weft_tensor *t[] = {call->out, call->in[0]};
     layout l = layout_merge_rows(t, 2);
-    return plan_split(&(plan_job){caps, row, call, plan}, &l, t, 2, 1, rms_norm_vec4_part);
+    return plan_split(&(plan_job){caps, row, call, plan}, &l, t, 2, 1, false, rms_norm_vec4_part);
 }

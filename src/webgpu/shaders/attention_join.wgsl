@@ -22,7 +22,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grid: 
     if (query >= P.n_queries) { return; }
     let first = query * P.n_splits * PART;
     var top = LOWEST;
-    for (var s = 0u; s < P.n_splits; s++) { // one past the row's length has nothing but its sum of 0
+    // A split past the row's length has nothing but its sum of 0.
+    for (var s = 0u; s < P.n_splits; s++) {
         let head = parts[first + s * PART];
         if (head.y > 0.0) { top = max(top, head.x); }
     }

@@ -1,6 +1,6 @@
 // a @ b for any strides and broadcast batches, one thread an output: the plain one. Sums go in
-// chunks of 64 along k. Output f32. Consts: RANK (of the batch), A_TYPE, B_TYPE, HAS_BIAS.
-// SPDX-License-Identifier: MIT
+// chunks of 64 along k. Output f32. Consts: RANK (of the batch), A_TYPE, B_TYPE, HAS_BIAS, IS_ADDED
+// (to what the output holds). SPDX-License-Identifier: MIT
 
 struct Params {
     batch: Dims,
@@ -49,5 +49,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grid: 
         sum += part;
     }
     if (HAS_BIAS) { sum += bias[P.bias_at + col]; }
-    out[P.out_at + batch * P.out_batch + row * P.out_m + col] = sum;
+    let at = P.out_at + batch * P.out_batch + row * P.out_m + col;
+    if (IS_ADDED) { sum += out[at]; }
+    out[at] = sum;
 }

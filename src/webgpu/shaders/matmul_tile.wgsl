@@ -3,7 +3,7 @@
 // each step is summed by itself. Output f32. Also linear with plain weights that do not suit the
 // piece kernels (b = w transposed, with a bias). Consts: RANK (of the batch), TILE (32 or 64), WG =
 // TILE * TILE / 16, A_TYPE, B_TYPE, A_K_INNER and B_K_INNER (neighbouring threads load along k),
-// HAS_BIAS. SPDX-License-Identifier: MIT
+// HAS_BIAS, IS_ADDED (to what the output holds). SPDX-License-Identifier: MIT
 
 struct Params {
     batch: Dims,
@@ -67,7 +67,9 @@ fn store(at: u32, row: u32, col: u32, v: vec4<f32>) {
         if (col + j < P.n) {
             var value = v[j];
             if (HAS_BIAS) { value += bias[P.bias_at + col + j]; }
-            out[at + row * P.out_m + col + j] = value;
+            let i = at + row * P.out_m + col + j;
+            if (IS_ADDED) { value += out[i]; }
+            out[i] = value;
         }
     }
 }
