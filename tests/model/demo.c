@@ -1,7 +1,8 @@
 /* The demo model (SmolLM2-135M-Instruct, Q4_1), where the set-up script has fetched it: it answers,
- * in another engine's words, within its memory. Runs on the CPU. Expected ids: llama.cpp's greedy
- * text and its tokens of the rendered chat.
+ * in another engine's words, within its memory, on the CPU; on an adapter its logits are the CPU's.
+ * Expected ids: llama.cpp's greedy text and its tokens of the rendered chat.
  * SPDX-License-Identifier: MIT */
+#include <math.h>
 #include <unistd.h>
 
 #include "tiny_model.h"
@@ -50,9 +51,16 @@ static void conversation_is_rendered_as_elsewhere(void **state) {
     weft_session_close(s);
 }
 
+/* Under valgrind a token of this model takes seconds; the tiny models cover the same code. */
+static void skip_when_slow(void) {
+    const char *checker = getenv("WEFT_TEST_CHECKED");
+    if (checker && !strcmp(checker, "valgrind")) skip_because(false, "too slow under valgrind");
+}
+
 static void two_turns_make_sense(void **state) {
     (void)state;
     load_once();
+    skip_when_slow();
     weft_session *s = weft_session_open(model, (weft_session_desc){0});
     weft_generation g;
     weft_generate_desc desc = {.max_tokens = 16, .result = &g};
@@ -81,6 +89,7 @@ static void greedy_text_is_the_other_engines(void **state) {
                                    436,  253,  15114, 39228, 28,  351, 25854, 41658, 284,  14055,
                                    9018, 30,   1249,  347,   260, 929, 3514,  411};
     load_once();
+    skip_when_slow();
     int32_t prompt[8];
     const char *text = "Once upon a time";
     assert_int_equal(weft_encode(model, text, strlen(text), WEFT_ADD_SPECIAL, prompt, 8),
@@ -134,7 +143,44 @@ static void memory_is_file_and_cache(void **state) {
                  (double)allowed * 1e-6);
 }
 
+/* ---- on an adapter tools/with_adapter.sh chose ----------------------------------------------- */
+
+static void gpu_and_cpu_agree(void **state) {
+    (void)state;
+    enum { N = 12 };
+    static const int32_t ids[N] = {6403, 1980, 253, 655, 28, 260, 2240, 282, 1315, 27108, 436, 253};
+    load_once();
+    weft_device *gpu = tiny_model_device();
+    weft_model *there = weft_model_load(gpu, model_path(), (weft_model_desc){0});
+    if (!there) fail_msg("%s", weft_message());
+    weft_model_info info;
+    assert_ok(weft_get_model_info(model, &info));
+    size_t n = (size_t)N * (size_t)info.n_vocab;
+    float *a = calloc(n, sizeof *a), *b = calloc(n, sizeof *b);
+    weft_session_desc desc = {.precision = WEFT_EXACT, .kv = WEFT_KV_F32};
+    weft_session *s = weft_session_open(model, desc), *t = weft_session_open(there, desc);
+    assert_ok(weft_score(s, ids, N, 0, a, n));
+    assert_ok(weft_score(t, ids, N, 0, b, n));
+    double largest = 0;
+    for (size_t i = 0; i < n; i++) {
+        double d = fabs((double)a[i] - b[i]);
+        if (!(d <= largest)) largest = d;
+    }
+    if (!(largest <= 2e-3)) fail_msg("logits differ by %g, allowed 0.002", largest);
+    weft_counters counters;
+    assert_ok(weft_get_counters(gpu, &counters));
+    assert_int_equal(counters.n_fallback, 0);
+    free(a);
+    free(b);
+    weft_session_close(s);
+    weft_session_close(t);
+    weft_model_free(there);
+    weft_close(gpu);
+}
+
 int main(void) {
+    const struct CMUnitTest gpu_tests[] = {cmocka_unit_test(gpu_and_cpu_agree)};
+    if (!tiny_model_is_cpu()) return cmocka_run_group_tests(gpu_tests, NULL, close_all);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conversation_is_rendered_as_elsewhere),
         cmocka_unit_test(two_turns_make_sense),
