@@ -34,8 +34,8 @@ static int open_all(const cli_args *args, cli_model *out) {
     weft_session_desc desc = {.n_ctx = (int32_t)args->opt[OPT_ctx].number};
     const char *kv = args->opt[OPT_kv].text;
     if (kv && !strcmp(kv, "f32")) desc.kv = WEFT_KV_F32;
-    else if (kv && strcmp(kv, "f16"))
-        return cli_fail(EXIT_USAGE, "--kv takes f16 or f32, not \"%s\"", kv);
+    else if (kv && !strcmp(kv, "f16")) desc.kv = WEFT_KV_F16;
+    else if (kv) return cli_fail(EXIT_USAGE, "--kv takes f16 or f32, not \"%s\"", kv);
     desc.precision = args->opt[OPT_exact].is_set ? WEFT_EXACT : WEFT_FAST;
     int code = cli_open_device(args, &out->dev, &out->device);
     if (code) return code;

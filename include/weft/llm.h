@@ -97,7 +97,7 @@ typedef enum weft_kv_type { WEFT_KV_DEFAULT, WEFT_KV_F16, WEFT_KV_F32 } weft_kv_
 typedef struct weft_session_desc {
     int32_t n_ctx;   /* tokens the context holds; 0 = what the model was made for, at most 4096 */
     int32_t n_batch; /* tokens of a prompt per forward, 0 = 512 */
-    weft_kv_type kv; /* element type of the KV cache, 0 = f16 */
+    weft_kv_type kv; /* element type of the KV cache, 0 = f16, with WEFT_EXACT f32 */
     weft_precision precision; /* 0 = WEFT_FAST, which is usual; WEFT_EXACT for f32 throughout */
 } weft_session_desc;
 

@@ -29,8 +29,8 @@ static weft_status check_desc(const model_params *p, weft_session_desc *d) {
             "%d is no element type of a KV cache", (int)d->kv);
     if (!d->n_ctx) d->n_ctx = p->n_ctx_train < DEFAULT_CONTEXT ? p->n_ctx_train : DEFAULT_CONTEXT;
     if (!d->n_batch) d->n_batch = DEFAULT_BATCH;
-    if (!d->kv) d->kv = WEFT_KV_F16;
     if (!d->precision) d->precision = WEFT_FAST;
+    if (!d->kv) d->kv = d->precision == WEFT_EXACT ? WEFT_KV_F32 : WEFT_KV_F16;
     return WEFT_OK;
 }
 

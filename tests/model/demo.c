@@ -157,7 +157,7 @@ static void gpu_and_cpu_agree(void **state) {
     assert_ok(weft_get_model_info(model, &info));
     size_t n = (size_t)N * (size_t)info.n_vocab;
     float *a = calloc(n, sizeof *a), *b = calloc(n, sizeof *b);
-    weft_session_desc desc = {.precision = WEFT_EXACT, .kv = WEFT_KV_F32};
+    weft_session_desc desc = {.precision = WEFT_EXACT};
     weft_session *s = weft_session_open(model, desc), *t = weft_session_open(there, desc);
     assert_ok(weft_score(s, ids, N, 0, a, n));
     assert_ok(weft_score(t, ids, N, 0, b, n));
