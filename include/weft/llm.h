@@ -34,7 +34,7 @@ extern "C" {
 typedef struct weft_model weft_model;
 typedef struct weft_session weft_session;
 
-/* ---- models ---------------------------------------------------------------------------------- */
+/* ---- models --------------------------------------------------------------------------------- */
 
 typedef struct weft_model_desc {
     /* Called while loading with the bytes done and to do (done == total at the end); false cancels
@@ -69,7 +69,7 @@ typedef struct weft_model_info {
 } weft_model_info;
 WEFT_API weft_status weft_get_model_info(weft_model *model, weft_model_info *out);
 
-/* ---- text and tokens ------------------------------------------------------------------------- */
+/* ---- text and tokens ------------------------------------------------------------------------ */
 
 enum {
     /* Put the model's begin (and end) tokens around the text, as it wants them. */
@@ -90,7 +90,7 @@ WEFT_API int64_t weft_decode(weft_model *model, const int32_t *ids, size_t n, in
 /* True when the token ends a text (end-of-text, end-of-turn). */
 WEFT_API bool weft_is_end(weft_model *model, int32_t id);
 
-/* ---- sessions -------------------------------------------------------------------------------- */
+/* ---- sessions ------------------------------------------------------------------------------- */
 
 typedef enum weft_kv_type { WEFT_KV_DEFAULT, WEFT_KV_F16, WEFT_KV_F32 } weft_kv_type;
 
@@ -111,7 +111,7 @@ WEFT_API const int32_t *weft_session_tokens(weft_session *session, size_t *n);
 /* The context's size in tokens. */
 WEFT_API int32_t weft_session_size(weft_session *session);
 
-/* ---- generating ------------------------------------------------------------------------------ */
+/* ---- generating ----------------------------------------------------------------------------- */
 
 /* How the next token is chosen, in this order: penalties, top-k, top-p, min-p, temperature, draw.
  * All-zero is greedy: always the most likely token. The same seed gives the same draws. */
@@ -205,7 +205,7 @@ WEFT_API int64_t weft_render_chat(weft_model *model, const char *context_json, s
 /* All text of the last generation, as on_text got it. The session's. */
 WEFT_API const char *weft_session_text(weft_session *session);
 
-/* ---- step by step: for servers and research -------------------------------------------------- */
+/* ---- step by step: for servers and research ------------------------------------------------- */
 
 /* Makes the context exactly ids[0..n): the longest common prefix with what is there is kept, the
  * rest is computed. Feeding a text in any pieces gives the same logits up to rounding. An id out of
@@ -225,7 +225,7 @@ WEFT_API weft_status weft_score(weft_session *session, const int32_t *ids, size_
 WEFT_API weft_status weft_sample(weft_session *session, weft_sampling sampling, int32_t *id,
                                  float *log_prob);
 
-/* ---- making files ---------------------------------------------------------------------------- */
+/* ---- making files --------------------------------------------------------------------------- */
 
 typedef struct weft_quantize_desc {
     const char *type;        /* "Q4_K_M", "Q8_0" ...: a name of weft_quantize_type, in any case */
@@ -245,7 +245,7 @@ WEFT_API weft_status weft_quantize(const char *in, const char *out, weft_quantiz
 /* The types there are, i = 0, 1 ...; NULL past the end (static strings). */
 WEFT_API const char *weft_quantize_type(size_t i);
 
-/* ---- looking into files ---------------------------------------------------------------------- */
+/* ---- looking into files --------------------------------------------------------------------- */
 
 /* A GGUF file opened to look at, whatever its architecture: nothing is loaded. */
 typedef struct weft_gguf weft_gguf;
