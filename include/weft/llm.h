@@ -193,8 +193,8 @@ WEFT_API int64_t weft_chat_encode(weft_session *session, const weft_chat_message
 
 /* What a chat template (Jinja, docs/templates.md) makes of a context: source[0..n) is the template,
  * context_json[0..n_context) a JSON object with what it sees ("messages", "tools",
- * "add_generation_prompt", ...). Stores up to cap-1 bytes and a final 0 and returns the full length,
- * or -1: the message says the line and the reason, raise_exception's text unchanged. */
+ * "add_generation_prompt", ...). Stores up to cap-1 bytes and a final 0 and returns the full
+ * length, or -1: the message says the line and the reason, raise_exception's text unchanged. */
 WEFT_API int64_t weft_render(const char *source, size_t n, const char *context_json,
                              size_t n_context, char *text, size_t cap);
 /* The same with the model's own template; "bos_token" and "eos_token" are the model's unless the
