@@ -1,6 +1,7 @@
 /* Two ways to the same result: words of up to SHORT symbols scan an array for the best pair, longer
- * ones keep candidates in a heap over a linked row. A candidate is stale when one of its symbols
- * changed since; symbols only grow, so comparing both is enough. See merge.h.
+ * ones keep candidates in a heap over a linked row. A candidate is its order and its place, no more:
+ * it counts as long as the pair at that place has that order, which is all that decides what comes
+ * next. See merge.h.
  * SPDX-License-Identifier: MIT */
 #include "tokenizer/merge.h"
 
@@ -21,11 +22,6 @@ struct merge_word {
 struct merge_symbol_cell {
     uint32_t symbol, start;  /* start: in bytes */
     uint32_t previous, next; /* cell numbers, MERGE_NONE at the ends; symbol == DEAD: merged away */
-};
-
-struct merge_candidate {
-    uint64_t key; /* order << 32 | cell number of the left symbol */
-    uint32_t left, right;
 };
 
 enum { DEAD = UINT32_MAX - 1 };
@@ -192,15 +188,18 @@ static weft_status merge_short(const merger *m, short_word *s, const char *text,
     return WEFT_OK;
 }
 
-static void sift_down(struct merge_candidate *heap, size_t n, size_t i) {
-    struct merge_candidate moving = heap[i];
+/* Four children a node: half the depth, and siblings share a cache line. */
+static void sift_down(uint64_t *heap, size_t n, size_t i) {
+    uint64_t moving = heap[i];
     for (;;) {
-        size_t child = 2 * i + 1;
+        size_t child = 4 * i + 1;
         if (child >= n) break;
-        if (child + 1 < n && heap[child + 1].key < heap[child].key) child++;
-        if (heap[child].key >= moving.key) break;
-        heap[i] = heap[child];
-        i = child;
+        size_t last = child + 4 < n ? child + 4 : n, best = child;
+        for (size_t k = child + 1; k < last; k++)
+            if (heap[k] < heap[best]) best = k;
+        if (heap[best] >= moving) break;
+        heap[i] = heap[best];
+        i = best;
     }
     heap[i] = moving;
 }
@@ -212,20 +211,24 @@ static weft_status reserve_heap(merge_work *w, size_t n) {
     return status;
 }
 
+/* The pair that begins at cell i, NULL when there is none. */
+static const merge_result *pair_at(const merger *m, const merge_work *w, uint32_t i) {
+    const struct merge_symbol_cell *c = &w->cells[i];
+    return c->next == MERGE_NONE ? NULL : find_pair(m, c->symbol, w->cells[c->next].symbol);
+}
+
 /* Puts the pair that begins at cell i on the heap, if it is one. */
 static weft_status push(const merger *m, merge_work *w, size_t *n_heap, uint32_t i) {
-    if (i == MERGE_NONE || w->cells[i].next == MERGE_NONE) return WEFT_OK;
-    uint32_t left = w->cells[i].symbol, right = w->cells[w->cells[i].next].symbol;
-    const merge_result *p = find_pair(m, left, right);
+    const merge_result *p = i == MERGE_NONE ? NULL : pair_at(m, w, i);
     if (!p) return WEFT_OK;
     TRY(reserve_heap(w, *n_heap + 1));
-    struct merge_candidate c = {(uint64_t)p->order << 32 | i, left, right};
+    uint64_t key = (uint64_t)p->order << 32 | i;
     size_t at = (*n_heap)++;
-    while (at && w->heap[(at - 1) / 2].key > c.key) {
-        w->heap[at] = w->heap[(at - 1) / 2];
-        at = (at - 1) / 2;
+    while (at && w->heap[(at - 1) / 4] > key) {
+        w->heap[at] = w->heap[(at - 1) / 4];
+        at = (at - 1) / 4;
     }
-    w->heap[at] = c;
+    w->heap[at] = key;
     return WEFT_OK;
 }
 
@@ -255,27 +258,23 @@ static weft_status merge_long(const merger *m, merge_work *w, const char *text, 
     size_t n_heap = 0;
     TRY(reserve_heap(w, n_cells));
     for (uint32_t i = 0; i + 1 < n_cells; i++) {
-        uint32_t left = w->cells[i].symbol, right = w->cells[i + 1].symbol;
-        const merge_result *p = find_pair(m, left, right);
-        if (!p) continue;
-        w->heap[n_heap++] = (struct merge_candidate){(uint64_t)p->order << 32 | i, left, right};
+        const merge_result *p = pair_at(m, w, i);
+        if (p) w->heap[n_heap++] = (uint64_t)p->order << 32 | i;
     }
-    for (size_t i = n_heap / 2; i-- > 0;) sift_down(w->heap, n_heap, i);
+    for (size_t i = (n_heap + 2) / 4; i-- > 0;) sift_down(w->heap, n_heap, i);
     while (n_heap) {
-        struct merge_candidate best = w->heap[0];
+        uint64_t best = w->heap[0];
         w->heap[0] = w->heap[--n_heap];
         if (n_heap) sift_down(w->heap, n_heap, 0);
-        uint32_t i = (uint32_t)best.key;
-        struct merge_symbol_cell *left = &w->cells[i];
-        if (left->symbol != best.left || left->next == MERGE_NONE) continue;
-        struct merge_symbol_cell *right = &w->cells[left->next];
-        if (right->symbol != best.right) continue;
-        left->symbol = find_pair(m, best.left, best.right)->merged;
+        uint32_t i = (uint32_t)best;
+        const merge_result *p = pair_at(m, w, i);
+        if (!p || p->order != best >> 32) continue; /* merged away, or another pair by now */
+        struct merge_symbol_cell *left = &w->cells[i], *right = &w->cells[left->next];
+        left->symbol = p->merged;
         right->symbol = DEAD;
         left->next = right->next;
         if (right->next != MERGE_NONE) w->cells[right->next].previous = i;
-        uint32_t previous = left->previous;
-        TRY(push(m, w, &n_heap, previous));
+        TRY(push(m, w, &n_heap, left->previous));
         TRY(push(m, w, &n_heap, i));
     }
     for (uint32_t i = 0; i != MERGE_NONE; i = w->cells[i].next) {

@@ -50,7 +50,7 @@ typedef struct merge_work {
     struct merge_word *cache;
     size_t n_cache;
     struct merge_symbol_cell *cells;
-    struct merge_candidate *heap;
+    uint64_t *heap; /* order << 32 | cell */
     size_t cells_capacity, heap_capacity;
 } merge_work;
 /* Makes the cache, sized for a text of n bytes. */
