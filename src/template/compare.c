@@ -41,6 +41,25 @@ static bool equal_dicts(const tdict *a, const tdict *b) {
     return true;
 }
 
+/* Views of keys and of items are sets: < and <= ask for a subset, of one kind in the other too. */
+static bool view_has(const tview *view, tvalue element) {
+    if (view->kind == VIEW_KEYS) return tpl_dict_get(view->dict, element) != NULL;
+    if (element.type != T_TUPLE || element.l->n != 2) return false;
+    const tvalue *value = tpl_dict_get(view->dict, element.l->items[0]);
+    return value && tpl_equal(*value, element.l->items[1]);
+}
+
+static bool is_subset(const tview *a, const tview *b) {
+    for (size_t i = 0; i < a->dict->n; i++) {
+        tvalue pair[2] = {a->dict->entries[i].key, a->dict->entries[i].value};
+        tlist list = {.items = pair, .n = 2};
+        if (!view_has(b, a->kind == VIEW_ITEMS ? tpl_of_tuple(&list) : pair[0])) return false;
+    }
+    return true;
+}
+
+static bool is_set(tvalue v) { return v.type == T_VIEW && v.view->kind != VIEW_VALUES; }
+
 bool tpl_equal(tvalue a, tvalue b) {
     if (is_number(a) && is_number(b)) return order_numbers(a, b) == 0;
     if (a.type != b.type) return false;
@@ -64,12 +83,8 @@ bool tpl_equal(tvalue a, tvalue b) {
     }
     case T_VIEW:
         if (a.view == b.view) return true;
-        if (a.view->kind != b.view->kind || a.view->kind == VIEW_VALUES) return false;
-        if (a.view->kind == VIEW_ITEMS) return equal_dicts(a.view->dict, b.view->dict);
-        if (a.view->dict->n != b.view->dict->n) return false;
-        for (size_t i = 0; i < a.view->dict->n; i++)
-            if (!tpl_dict_get(b.view->dict, a.view->dict->entries[i].key)) return false;
-        return true;
+        return is_set(a) && is_set(b) && a.view->dict->n == b.view->dict->n &&
+               is_subset(a.view, b.view);
     case T_METHOD: return a.method->row == b.method->row && a.method->self.p == b.method->self.p;
     default: return a.p == b.p;
     }
@@ -80,16 +95,6 @@ static weft_status cannot(tvalue a, tvalue b, bool or_equal) {
     if (b.type == T_UNDEFINED) return tpl_undefined_fail(b);
     return error_set(WEFT_INVALID, "'%s' and '%s' cannot be compared with %s", tpl_type_name(a),
                      tpl_type_name(b), or_equal ? "<=" : "<");
-}
-
-/* Views of keys and of items are sets: < and <= ask for a subset. */
-static bool is_subset(const tview *a, const tview *b) {
-    for (size_t i = 0; i < a->dict->n; i++) {
-        const tvalue *other = tpl_dict_get(b->dict, a->dict->entries[i].key);
-        if (!other) return false;
-        if (a->kind == VIEW_ITEMS && !tpl_equal(*other, a->dict->entries[i].value)) return false;
-    }
-    return true;
 }
 
 static weft_status less_lists(const tlist *a, const tlist *b, bool or_equal, bool *out) {
@@ -115,9 +120,9 @@ weft_status tpl_less(tvalue a, tvalue b, bool or_equal, bool *out) {
     }
     if (a.type == b.type && (a.type == T_LIST || a.type == T_TUPLE))
         return less_lists(a.l, b.l, or_equal, out);
-    if (a.type == T_VIEW && b.type == T_VIEW && a.view->kind == b.view->kind &&
-        a.view->kind != VIEW_VALUES) {
-        *out = is_subset(a.view, b.view) && (or_equal || a.view->dict->n < b.view->dict->n);
+    if (is_set(a) && is_set(b)) {
+        size_t n = a.view->dict->n, m = b.view->dict->n;
+        *out = (or_equal ? n <= m : n < m) && is_subset(a.view, b.view);
         return WEFT_OK;
     }
     return cannot(a, b, or_equal);

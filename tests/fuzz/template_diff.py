@@ -124,7 +124,7 @@ class Gen:
         if kind == "dict":
             return r.choice(["{}", "{'a': 1}", "{'k': [1], 'z': {'q': 'w'}}", "{1: 'one', 'b': 2}", "dict(a=1, b='x')", "users[0]",
                              "messages[1]", "{'x': none, 'y': true}"])
-        return r.choice(["none", "missing", "a", "b", "x", "y", "n", "s", "l", "missing2", "none_", "range"])
+        return r.choice(["none", "missing", "a", "b", "x", "y", "n", "s", "l", "missing2", "none_"])
 
     def string(self):
         quote = self.pick("'", "'", '"')

@@ -155,6 +155,8 @@ static void messages_name_line_and_reason(void **state) {
     refuses("{{ [1].append(2) }}", WEFT_INVALID, "unsafe");
     refuses("{% extends 'x' %}", WEFT_UNSUPPORTED, "'extends'");
     refuses("{{ 9223372036854775807 + 1 }}", WEFT_INVALID, "integer overflow");
+    refuses("{{ [1] is filter }}{{ dict(x) }}", WEFT_INVALID, "cannot be a name");
+    refuses("{{ '%\xC3\xA9' % 1 }}", WEFT_INVALID, "%? is no format");
     refuses("\xFF", WEFT_FORMAT, "not UTF-8 at byte 0");
     str out = {0};
     assert_fails(render("x", "[1]", &out), WEFT_FORMAT, "must be a JSON object");
@@ -290,6 +292,11 @@ static void small_things(void **state) {
     gives("{% for i in [1] %}{{ x }}{% endfor %}{% set x = 1 %}", "{\"x\": 5}", "");
     gives("{{ 1.0 }} {{ 1e16 }} {{ 0.1 + 0.2 }} {{ 1e-5 }} {{ 5 // -2 }} {{ 5 % -3 }}", "{}",
           "1.0 1e+16 0.30000000000000004 1e-05 -3 -1");
+    gives("{{ [{'a': 1}, {'b': 2}]|sort(attribute='c')|length }}{{ false[1:] }}{{ x.__class__ }}",
+          "{}", "2");
+    gives("{{ d.keys() < d.items() }}{{ d.items() <= d.items() }}{{ d.keys() == d.items() }}",
+          "{\"d\": {\"a\": 1}}", "FalseTrueFalse");
+    gives("{{ 'a-b well-known--thing'|wordwrap(6) }}", "{}", "a-b\nwell-\nknown\n--\nthing");
     gives("{{ a|tojson }}",
           "{\"a\": {\"z\": [1, 2.5, \"<\\u00e9>\", null, true], \"b\": \"\\u0000\"}}",
           "{\"z\": [1, 2.5, \"<\xC3\xA9>\", null, true], \"b\": \"\\u0000\"}");
