@@ -144,7 +144,8 @@ static weft_status write_file(job *j, const char *path) {
         const gguf_tensor *t = gguf_tensor_at(j->in, i);
         TRY(gguf_writer_tensor(j->out, t->name, j->types[i], t->rank, t->dim));
         j->total += t->bytes;
-        is_requantized |= j->types[i] != t->dtype && dtype_find(t->dtype)->is_quantized;
+        is_requantized |= j->types[i] != t->dtype && dtype_find(t->dtype)->is_quantized &&
+                          dtype_find(j->types[i])->is_quantized;
     }
     if (is_requantized)
         log_line(WEFT_LOG_WARN,
