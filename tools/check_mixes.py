@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the formats that weft_quantize gives each tensor with those of llama.cpp's llama_model_quantize.
 
-    python3 tools/check_mixes.py LIBWEFT.so LIBLLAMA.so
+    python3 tools/check_mixes.py LIBWEFT.so LIBLLAMA.so [TYPE ...]
 
 Small random llama models of several shapes (grouped values or not, experts, a tied embedding, rows that fit no block of
 256) are quantised by both under every name, with and without an importance matrix. Needs numpy and gguf (PyPI).
@@ -76,8 +76,19 @@ def make_model(path, layers, embd, heads, kv_heads, experts, tied):
     return shapes
 
 
-def types(path):
-    return {t.name: t.tensor_type.name for t in gguf.GGUFReader(path).tensors}
+class Tensor(ctypes.Structure):  # weft_gguf_tensor
+    _fields_ = [("name", ctypes.c_char_p), ("dtype", ctypes.c_int), ("rank", ctypes.c_int), ("dim", ctypes.c_int64 * 6),
+                ("bytes", ctypes.c_uint64)]
+
+
+def types(weft, path):  # the package's reader refuses formats that it does not know
+    weft.weft_gguf_open.restype, weft.weft_dtype_name.restype = ctypes.c_void_p, ctypes.c_char_p
+    file, tensor, out = ctypes.c_void_p(weft.weft_gguf_open(path.encode())), Tensor(), {}
+    assert file, path
+    while weft.weft_gguf_get_tensor(file, ctypes.c_size_t(len(out)), ctypes.byref(tensor)) == 0:
+        out[tensor.name.decode()] = weft.weft_dtype_name(tensor.dtype).decode()
+    weft.weft_gguf_close(file)
+    return out
 
 
 def main():
@@ -107,6 +118,8 @@ def main():
                 f.write(struct.pack("<i", len(name)) + name.encode() + struct.pack("<ii", 1, n) + ones[:n].tobytes())
         print(model, flush=True)
         for name, number in NUMBERS.items():
+            if sys.argv[3:] and name not in sys.argv[3:]:
+                continue
             for with_matrix in (False, True):
                 for pure in (False, True):
                     p = llama.llama_model_quantize_default_params()
@@ -117,12 +130,13 @@ def main():
                     desc = Ours(name.encode(), matrix.encode() if with_matrix else None, None, pure, 2, None, None)
                     if weft.weft_quantize(source.encode(), a.encode(), desc):
                         sys.exit(f"{model} {name}: {weft.weft_message().decode()}")
-                    ours, theirs = types(a), types(b)
+                    ours, theirs = types(weft, a), types(weft, b)
                     n_compared += 1
                     wrong = [f"{t}: {ours[t]}, theirs {theirs[t]}" for t in theirs if ours[t] != theirs[t]]
                     if wrong or ours.keys() != theirs.keys():
                         n_different += 1
-                        print(model, name, "matrix" if with_matrix else "", "pure" if pure else "", wrong[:4], len(wrong), flush=True)
+                        print(model, name, "matrix" if with_matrix else "", "pure" if pure else "", len(wrong),
+                              wrong[:4], flush=True)
     print(f"{n_compared} files compared, {n_different} differ")
     sys.exit(n_different > 0 or n_compared == 0)
 

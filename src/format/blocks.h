@@ -62,6 +62,11 @@ typedef struct block_q1_0 {
     uint8_t qs[16]; /* 128 signs: bit 1 is plus */
 } block_q1_0;
 
+typedef struct block_q2_0 {
+    uint16_t d;
+    uint8_t qs[16]; /* 64 elements of two bits, in order */
+} block_q2_0;
+
 /* 256 elements in sub-blocks of 16 or 32 that have small integer scales under one or two f16 */
 typedef struct block_q2_k {
     uint8_t scales[16]; /* low half: scale, high half: minimum */
@@ -166,6 +171,7 @@ BLOCK_CHECK(iq4_nl, IQ4_NL);
 BLOCK_CHECK(mxfp4, MXFP4);
 BLOCK_CHECK(nvfp4, NVFP4);
 BLOCK_CHECK(q1_0, Q1_0);
+BLOCK_CHECK(q2_0, Q2_0);
 BLOCK_CHECK(q2_k, Q2_K);
 BLOCK_CHECK(q3_k, Q3_K);
 BLOCK_CHECK(q4_k, Q4_K);

@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-enum { REFINEMENTS = 2, MAX_SUB = 32 };
+enum { REFINEMENTS = 2, MAX_SUB = 64 };
 
 /* Adding and subtracting 1.5 * 2^23 rounds to the nearest integer in the default rounding mode. */
 static float nearest(float x) { return (x + 12582912.0F) - 12582912.0F; }

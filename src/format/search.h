@@ -20,7 +20,7 @@ void search_snap(search_levels l, const float *x, int n, float inverse, float *q
 int search_index(search_levels l, float q);
 
 /* Scale a and levels q with a small sum of w (x - a q)^2; a may be negative. 0 for all-zero x. n
- * <= 32. */
+ * <= 64. */
 float search_scale(search_levels l, const float *x, const float *w, int n, float *q);
 
 /* The same for x ~ a q + c, q in 0..hi; with c <= 0 unless `any_offset`. */

@@ -5,7 +5,8 @@
     python3 tests/golden/formats.py LIBGGML > /dev/null     also compares with that library's dequantisers
 
 Needs numpy and gguf 0.19.0 (PyPI). A line is: format, blocks (hex), CRC-32 of each block's f32 values, the first block's
-values (hex). Lines that begin with "encode" have a format with one right answer, f32 values and their blocks. Q8_1 and Q8_K, which the package lacks, and Q1_0 are computed here from their definitions.
+values (hex). Lines that begin with "encode" have a format with one right answer, f32 values and their blocks.
+Q8_1, Q8_K, Q1_0 and Q2_0, which the package lacks, are computed here from their definitions.
 SPDX-License-Identifier: MIT
 """
 import ctypes
@@ -17,13 +18,14 @@ import gguf.quants as quants
 import numpy as np
 
 SIZES = {t.name: size for t, size in gguf.GGML_QUANT_SIZES.items()}
+SIZES["Q2_0"] = (64, 18)
 SIZES["Q8_1"] = (32, 36)  # the package still has 40: two f32 where GGML has had two f16 since 2024
 # Offsets of f16 scales in a block; everything else is random bytes.
 SCALES = {
     "Q4_0": [0], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2], "Q8_0": [0], "Q8_1": [0, 2], "Q2_K": [80, 82], "Q3_K": [108],
     "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208], "Q8_K": [], "IQ2_XXS": [0], "IQ2_XS": [0], "IQ3_XXS": [0], "IQ1_S": [0],
     "IQ4_NL": [0], "IQ3_S": [0], "IQ2_S": [0], "IQ4_XS": [0], "IQ1_M": [], "TQ1_0": [52], "TQ2_0": [64], "MXFP4": [],
-    "NVFP4": [], "Q1_0": [0],
+    "NVFP4": [], "Q1_0": [0], "Q2_0": [0],
 }
 LIBRARY = {"Q8_1": None, "Q2_K": "q2_K", "Q3_K": "q3_K", "Q4_K": "q4_K", "Q5_K": "q5_K", "Q6_K": "q6_K", "Q8_K": "q8_K"}
 
@@ -61,6 +63,9 @@ def decode(name, b):
     if name == "Q1_0":
         bits = np.unpackbits(b[:, 2:], axis=1, bitorder="little").astype(f32)
         return b[:, :2].copy().view(np.float16).astype(f32) * (2 * bits - 1).astype(f32)
+    if name == "Q2_0":
+        twos = b[:, 2:, None] >> np.array([0, 2, 4, 6], np.uint8) & 3
+        return b[:, :2].copy().view(np.float16).astype(f32) * (twos.reshape(n, 64).astype(f32) - 1)
     return quants.dequantize(b, gguf.GGMLQuantizationType[name]).reshape(n, SIZES[name][0])
 
 
