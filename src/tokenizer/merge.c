@@ -1,7 +1,7 @@
-/* Two ways to the same result: words of up to SHORT symbols scan an array for the best pair, longer
- * ones keep candidates in a heap over a linked row. A candidate is its order and its place, no more:
- * it counts as long as the pair at that place has that order, which is all that decides what comes
- * next. See merge.h.
+/* Two ways to the same result: words of up to SHORT symbols scan an array for the best pair,
+ * longer ones keep candidates in a heap over a linked row. A candidate is its order and its place,
+ * no more: it counts as long as the pair at that place has that order, which is all that decides
+ * what comes next. See merge.h.
  * SPDX-License-Identifier: MIT */
 #include "tokenizer/merge.h"
 
