@@ -4,6 +4,7 @@
 #include "base/error.h"
 #undef error_set /* see error.h: macros for static analysis alone */
 #undef error_prefix
+#undef error_status
 
 #include <stdio.h>
 #include <string.h>

@@ -196,6 +196,9 @@ enum { TPL_MAX_PARSE_DEPTH = 200, TPL_MAX_TREE_DEPTH = 400, TPL_MAX_SOURCE = 4 <
 
 weft_status tpl_parse_fail(const tparser *p, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+#ifdef __clang_analyzer__ /* static analysis is told that it fails */
+#define tpl_parse_fail(...) (tpl_parse_fail(__VA_ARGS__), WEFT_FORMAT)
+#endif
 weft_status tpl_node(tparser *p, tnode_kind kind, int line, tnode **out);
 /* Adds a child to a list, and its depth to the parent's. */
 weft_status tpl_add(tparser *p, tnode *parent, tnodes *list, tnode *child);

@@ -12,7 +12,7 @@ tvalue *tpl_slot(tframe *frame, tplace place) {
 static weft_status eval_list(trun *R, tframe *f, const tnodes *list, tpl_type type, tvalue *out) {
     tbuilder b = {0};
     for (size_t i = 0; i < list->n; i++) {
-        tvalue item;
+        tvalue item = tpl_none();
         TRY(tpl_eval(R, f, list->items[i], &item));
         TRY(tpl_push(&R->mem, &b, item));
     }

@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "template/ast.h"
 
+#undef tpl_parse_fail /* see ast.h */
 weft_status tpl_parse_fail(const tparser *p, int line, const char *format, ...) {
     (void)p;
     va_list args;
@@ -299,7 +300,7 @@ static bool at_any(const tparser *p, const char *const *names) {
 /* Text, {{ }} and statements; stops at one of `ends` (its tag begun), or at the end of the
  * template. */
 static weft_status parse_until(tparser *p, tnode *parent, tnodes *body, const char *const *ends) {
-    tnode *output = NULL, *n;
+    tnode *output = NULL, *n = NULL;
     for (;;) {
         int line = p->at->line;
         if (p->at->kind == K_EOF) return WEFT_OK;

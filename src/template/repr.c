@@ -19,7 +19,7 @@ weft_status tpl_float_text(double f, str *out) {
         snprintf(text, sizeof text, "%.*e", precision, f);
         if (strtod(text, NULL) == f) break;
     }
-    char digits[20];
+    char digits[20] = {0};
     int n = 0;
     const char *p = text;
     if (*p == '-') {

@@ -11,6 +11,7 @@ enum {
     DEFAULT_MEMORY = 512 << 20
 };
 
+#undef tpl_fail /* see run.h */
 weft_status tpl_fail(const char *format, ...) {
     va_list args;
     va_start(args, format);

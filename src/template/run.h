@@ -89,6 +89,9 @@ typedef struct tloop {
 /* ---- run.c ---- */
 weft_status tpl_fail(const char *format, ...)
     __attribute__((format(printf, 1, 2))); /* WEFT_INVALID */
+#ifdef __clang_analyzer__                  /* static analysis is told so */
+#define tpl_fail(...) (tpl_fail(__VA_ARGS__), WEFT_INVALID)
+#endif
 weft_status tpl_step(trun *R, uint64_t cost);
 /* `bytes` of text about to be made or searched. */
 weft_status tpl_work(trun *R, size_t bytes);

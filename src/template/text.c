@@ -51,7 +51,7 @@ static bool is_printable(int32_t code, int category) {
 
 bool tpl_is_class(int32_t code, tpl_class which) {
     if (code < 0) return false;
-    int category = utf8proc_category(code);
+    int category = (int)utf8proc_category(code);
     bool lower = category == UTF8PROC_CATEGORY_LL, upper = category == UTF8PROC_CATEGORY_LU;
     switch (which) {
     case CLASS_ALPHA: return is_letter(category);
