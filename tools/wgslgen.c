@@ -6,8 +6,9 @@
  * in one, wgsl_<name> (wgsl_<stem>_<name> when a kernel file defines it). Padding is explicit
  * and every offset is asserted, so renaming a field in a shader breaks the C build and nothing
  * can drift. Members may be u32, i32, f32, their vec2/3/4, arrays of 16-byte multiples and
- * structs; anything else is an error with file and line. SHADER_FORMATS lists the files of format/. Not here: checking WGSL, which the
- * libraries do. It stands alone (no weft code), so that it builds first.
+ * structs; anything else is an error with file and line. SHADER_FORMATS lists the files of format/.
+ * Not here: checking WGSL, which the libraries do. It stands alone (no weft code), so that it
+ * builds first.
  * SPDX-License-Identifier: MIT */
 #include <ctype.h>
 #include <stdarg.h>

@@ -224,8 +224,8 @@ WEFT_API weft_tensor *weft_cast(weft_tensor *t, weft_dtype dtype);
 /* `t` itself when contiguous, else a contiguous copy. */
 WEFT_API weft_tensor *weft_contiguous(weft_tensor *t);
 /* Writes src (broadcast, converted) into dst, which may be a view; src may overlap it: it is
- * then read first. Returns dst, or an error tensor (and reading dst reports the failure too). The only op that
- * writes into an existing tensor. */
+ * then read first. Returns dst, or an error tensor (and reading dst reports the failure too). The
+ * only op that writes into an existing tensor. */
 WEFT_API weft_tensor *weft_copy(weft_tensor *dst, weft_tensor *src);
 
 /* Pointwise with broadcasting. silu(x) = x / (1 + exp(-x)); silu_mul(g, u) = silu(g) * u. */

@@ -1,5 +1,6 @@
-/* The attributes of each op, canonical: axes are gone (the core permutes the axis to the end), defaults are filled
- * in. They are plain data without padding that matters, so a call's signature can be hashed.
+/* The attributes of each op, canonical: axes are gone (the core permutes the axis to the end),
+ * defaults are filled in. They are plain data without padding that matters, so a call's signature
+ * can be hashed.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_TENSOR_ATTRS_H
 #define WEFT_TENSOR_ATTRS_H

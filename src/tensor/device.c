@@ -1,7 +1,8 @@
 /* Devices: finding, opening, closing them; who may enter; what the CPU does for a GPU that cannot.
  *
- * The default is the best GPU (discrete first), else the CPU; a software adapter is taken only by name. A GPU that was
- * listed but fails to open is not fatal for the default: the next best is tried and a line logged.
+ * The default is the best GPU (discrete first), else the CPU; a software adapter is taken only by
+ * name. A GPU that was listed but fails to open is not fatal for the default: the next best is
+ * tried and a line logged.
  * SPDX-License-Identifier: MIT */
 #include "tensor/device.h"
 
@@ -29,7 +30,7 @@ const weft_backend *device_backend(const weft_device *dev) { return dev->backend
 
 void *device_state(const weft_device *dev) { return dev->state; }
 
-/* ---- one thread at a time ------------------------------------------------------------------------------------ */
+/* ---- one thread at a time -------------------------------------------------------------------- */
 
 static _Thread_local char thread_mark;
 
@@ -48,7 +49,7 @@ void device_leave(weft_device *dev) {
     if (--dev->entered == 0) atomic_store(&dev->owner, 0);
 }
 
-/* ---- listing and opening ------------------------------------------------------------------------------------- */
+/* ---- listing and opening --------------------------------------------------------------------- */
 
 enum { MAX_LISTED = 64 };
 
@@ -224,7 +225,7 @@ weft_status weft_get_counters(weft_device *dev, weft_counters *out) {
     return WEFT_OK;
 }
 
-/* ---- the CPU in a GPU's place -------------------------------------------------------------------------------- */
+/* ---- the CPU in a GPU's place ---------------------------------------------------------------- */
 
 /* The elements a view can touch: [offset, offset + span). */
 static int64_t span_of(const weft_tensor *t) {
@@ -234,7 +235,8 @@ static int64_t span_of(const weft_tensor *t) {
     return (span + block - 1) / block * block;
 }
 
-/* A host copy of what t touches, as a tensor the CPU backend can use; the storage's host memory is ours. */
+/* A host copy of what t touches, as a tensor the CPU backend can use; the storage's host memory is
+ * ours. */
 static weft_status to_host(const weft_tensor *t, weft_tensor *copy, weft_storage *storage) {
     uint64_t bytes = tensor_row_bytes(t->dtype, span_of(t));
     *storage = (weft_storage){.n_refs = 1, .bytes = bytes, .host = mem_alloc((size_t)bytes)};

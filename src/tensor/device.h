@@ -1,5 +1,5 @@
-/* The insides of a device: its backend, scopes, owner and counters; and the few functions the files of tensor/
- * share. SPDX-License-Identifier: MIT */
+/* The insides of a device: its backend, scopes, owner and counters; and the few functions the files
+ * of tensor/ share. SPDX-License-Identifier: MIT */
 #ifndef WEFT_TENSOR_DEVICE_H
 #define WEFT_TENSOR_DEVICE_H
 
@@ -32,15 +32,16 @@ struct weft_device {
     int entered;
 };
 
-/* Every public function on a device enters and leaves; nested calls of one thread are fine, another thread meanwhile
- * gets WEFT_BUSY. */
+/* Every public function on a device enters and leaves; nested calls of one thread are fine, another
+ * thread meanwhile gets WEFT_BUSY. */
 weft_status device_enter(weft_device *dev);
 void device_leave(weft_device *dev);
 
 /* Runs an op a backend cannot: inputs are read, the CPU computes, the output is written back. */
 weft_status device_run_fallback(weft_device *dev, const weft_call *call);
 
-/* A dense tensor of unspecified contents in the current scope; on failure an error tensor (never NULL). */
+/* A dense tensor of unspecified contents in the current scope; on failure an error tensor (never
+ * NULL). */
 weft_tensor *tensor_make(weft_device *dev, weft_dtype dtype, int rank, const int64_t *dim);
 /* A second handle on t's storage with t's description, for views. */
 weft_tensor *tensor_view(weft_tensor *t);
@@ -64,13 +65,15 @@ weft_tensor *op_dense(weft_tensor *t, weft_dtype dtype);
 /* A view of t as `rank` x `dim` if its strides allow one, else NULL (no error). */
 weft_tensor *tensor_try_reshape(weft_tensor *t, int rank, const int64_t *dim);
 
-/* A shape rule: checks the call's inputs (present and on one device) and may replace them by views and casts (which
- * then belong to the current scope); fills dtype, rank and dim of the canonical output, which the backend sees. */
+/* A shape rule: checks the call's inputs (present and on one device) and may replace them by views
+ * and casts (which then belong to the current scope); fills dtype, rank and dim of the canonical
+ * output, which the backend sees. */
 typedef struct op_shape {
     weft_dtype dtype;
     int rank;
     int64_t dim[WEFT_MAX_RANK];
-    /* The shape the user gets, when it is not the canonical one: same elements in the same order. */
+    /* The shape the user gets, when it is not the canonical one: same elements in the same
+     * order. */
     bool has_final;
     int final_rank;
     int64_t final_dim[WEFT_MAX_RANK];

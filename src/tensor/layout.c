@@ -1,6 +1,6 @@
-/* Merging of dimensions: the fewest that still describe a view, or several views of one shape at once, so that
- * kernels walk short index lists. Two neighbouring dimensions merge when, for every tensor, one step of the outer is a
- * whole walk of the inner. SPDX-License-Identifier: MIT */
+/* Merging of dimensions: the fewest that still describe a view, or several views of one shape at
+ * once, so that kernels walk short index lists. Two neighbouring dimensions merge when, for every
+ * tensor, one step of the outer is a whole walk of the inner. SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "tensor/tensor.h"

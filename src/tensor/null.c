@@ -1,5 +1,6 @@
-/* The null backend: shapes and call sequences without arithmetic or memory, for tests that ask what was called. It is
- * opened by name only and listed nowhere. Reads give zeros. SPDX-License-Identifier: MIT */
+/* The null backend: shapes and call sequences without arithmetic or memory, for tests that ask what
+ * was called. It is opened by name only and listed nowhere. Reads give zeros.
+ * SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,8 +1,9 @@
 /* The public ops and the one mechanism behind them.
  *
- * op_run: check the inputs -> shape rule (which may put views and casts in the inputs' place) -> make the layouts fit
- * what ops.def promises the backend -> allocate the output -> run, on the CPU if the backend has no kernel. What is made
- * on the way lives in an inner scope that ends with the call. A failure anywhere is an error tensor.
+ * op_run: check the inputs -> shape rule (which may put views and casts in the inputs' place) ->
+ * make the layouts fit what ops.def promises the backend -> allocate the output -> run, on the CPU
+ * if the backend has no kernel. What is made on the way lives in an inner scope that ends with the
+ * call. A failure anywhere is an error tensor.
  * SPDX-License-Identifier: MIT */
 #include <string.h>
 
@@ -103,8 +104,9 @@ weft_tensor *op_run(weft_op op, int n_in, weft_tensor *const *in, const op_attrs
     if (device_enter(dev) != WEFT_OK) return tensor_error(NULL, WEFT_BUSY);
     call.precision = dev->precision;
     weft_tensor *result = NULL;
-    /* Handles made on the way (views, casts, dense copies) are collected here, without a scope of their own for the
-     * backend's arenas: depth and arena are the caller's, so an op's temporaries count among its allocations. */
+    /* Handles made on the way (views, casts, dense copies) are collected here, without a scope of
+     * their own for the backend's arenas: depth and arena are the caller's, so an op's temporaries
+     * count among its allocations. */
     weft_scope *home = dev->scope;
     weft_scope inner = {.parent = home,
                         .depth = home->depth,
@@ -134,7 +136,7 @@ weft_tensor *op_dense(weft_tensor *t, weft_dtype dtype) {
     return op_run(OP_copy, 1, in, NULL, dense);
 }
 
-/* ---- pointwise ----------------------------------------------------------------------------------------------- */
+/* ---- pointwise ------------------------------------------------------------------------------- */
 
 static weft_tensor *run1(weft_op op, weft_tensor *a) {
     weft_tensor *in[] = {a};
@@ -158,7 +160,7 @@ weft_tensor *weft_get_rows(weft_tensor *table, weft_tensor *ids) {
     return run2(OP_get_rows, table, ids);
 }
 
-/* ---- copies -------------------------------------------------------------------------------------------------- */
+/* ---- copies ---------------------------------------------------------------------------------- */
 
 static weft_status check_destination(const weft_tensor *dst) {
     TRY(tensor_check(dst));
@@ -189,7 +191,8 @@ weft_tensor *weft_copy(weft_tensor *dst, weft_tensor *src) {
     weft_tensor *result = dst, *separate = NULL, *wide = NULL;
     status = tensor_check(src);
     if (status == WEFT_OK && !is_same_view(dst, src)) {
-        /* A source in the destination's storage is copied out first: no overlap can then go wrong. */
+        /* A source in the destination's storage is copied out first: no overlap can then go
+         * wrong. */
         if (src->storage == dst->storage) src = separate = op_dense(src, src->dtype);
         wide = weft_broadcast(src, weft_tensor_shape(dst));
         status = tensor_check(wide);
@@ -224,7 +227,7 @@ weft_tensor *weft_contiguous(weft_tensor *t) {
     return tensor_is_dense(t) ? t : op_dense(t, t->dtype);
 }
 
-/* ---- along an axis ------------------------------------------------------------------------------------------- */
+/* ---- along an axis --------------------------------------------------------------------------- */
 
 /* A view of t with `axis` moved to the end; t itself when it is there. */
 static weft_tensor *axis_last(const char *who, weft_tensor *t, int axis) {
@@ -267,9 +270,10 @@ weft_tensor *weft_argmax(weft_tensor *x, int axis) {
     return out;
 }
 
-/* ---- ops with attributes ------------------------------------------------------------------------------------- */
+/* ---- ops with attributes --------------------------------------------------------------------- */
 
-/* Ops whose first inputs are required: a NULL among them is caught before op_run takes it for an absent optional. */
+/* Ops whose first inputs are required: a NULL among them is caught before op_run takes it for an
+ * absent optional. */
 static weft_tensor *run_required(weft_op op, int n_required, int n_in, weft_tensor *const *in,
                                  const op_attrs *attrs, weft_tensor *into) {
     for (int i = 0; i < n_required; i++)

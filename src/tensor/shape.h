@@ -6,7 +6,8 @@
 
 bool shape_is_float(weft_dtype dtype); /* f32, f16, bf16 */
 weft_status shape_need_float(const weft_call *call, int i);
-/* The common type of inputs 0 and 1: equal types stay, different floats give f32, i32 goes with i32 only. */
+/* The common type of inputs 0 and 1: equal types stay, different floats give f32, i32 goes with i32
+ * only. */
 weft_status shape_promote(const weft_call *call, weft_dtype *out);
 /* NumPy's broadcast of the first rank_a (rank_b) dimensions of inputs 0 and 1. */
 weft_status shape_broadcast(const weft_call *call, int rank_a, int rank_b, int64_t *dim, int *rank);

@@ -1,4 +1,5 @@
-/* Shape rules of copy and the pointwise ops: NumPy's broadcasting and promotion. SPDX-License-Identifier: MIT */
+/* Shape rules of copy and the pointwise ops: NumPy's broadcasting and promotion.
+ * SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "tensor/device.h"

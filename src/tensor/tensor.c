@@ -1,8 +1,9 @@
 /* Tensors: making, describing, viewing, reading and writing them; error tensors.
  *
- * A tensor is a handle: a description over ref-counted storage. Views share storage and never copy, but for a reshape
- * whose strides allow no view. A failure makes an error tensor, so that callers can chain ops and look once, at the
- * read. The few static error tensors stand in when there is no memory or no device to own a handle.
+ * A tensor is a handle: a description over ref-counted storage. Views share storage and never copy,
+ * but for a reshape whose strides allow no view. A failure makes an error tensor, so that callers
+ * can chain ops and look once, at the read. The few static error tensors stand in when there is no
+ * memory or no device to own a handle.
  * SPDX-License-Identifier: MIT */
 #include "weft/weft.h"
 
@@ -20,7 +21,7 @@ static weft_tensor static_no_device = {.status = WEFT_INVALID,
 static weft_tensor static_busy = {.status = WEFT_BUSY,
                                   .message = (char *)"the device is in use by another thread"};
 
-/* ---- handles ------------------------------------------------------------------------------------------------- */
+/* ---- handles --------------------------------------------------------------------------------- */
 
 static void link_to(weft_tensor *t, weft_scope *scope) {
     t->scope = scope;
@@ -221,7 +222,7 @@ weft_tensor *tensor_view(weft_tensor *t) {
     return v;
 }
 
-/* ---- public: making ------------------------------------------------------------------------------------------ */
+/* ---- public: making -------------------------------------------------------------------------- */
 
 weft_shape weft_1d(int64_t a) { return (weft_shape){1, {a}}; }
 weft_shape weft_2d(int64_t a, int64_t b) { return (weft_shape){2, {a, b}}; }
@@ -298,7 +299,7 @@ void weft_free(weft_tensor *t) {
     device_leave(dev);
 }
 
-/* ---- public: scopes ------------------------------------------------------------------------------------------ */
+/* ---- public: scopes -------------------------------------------------------------------------- */
 
 weft_status weft_scope_push(weft_device *dev) {
     TRY(device_enter(dev));
@@ -358,7 +359,7 @@ weft_tensor *weft_keep(weft_tensor *t) {
     return t;
 }
 
-/* ---- public: describing -------------------------------------------------------------------------------------- */
+/* ---- public: describing ---------------------------------------------------------------------- */
 
 weft_dtype weft_tensor_dtype(const weft_tensor *t) { return t ? t->dtype : WEFT_F32; }
 
@@ -391,7 +392,7 @@ const char *weft_tensor_message(const weft_tensor *t) {
     return t->message ? t->message : weft_status_text(t->status);
 }
 
-/* ---- public: reading and writing ----------------------------------------------------------------------------- */
+/* ---- public: reading and writing ------------------------------------------------------------- */
 
 static weft_status check_bytes(const char *who, const weft_tensor *t, const void *data,
                                size_t bytes) {
@@ -442,7 +443,7 @@ weft_status weft_read(weft_tensor *t, void *out, size_t bytes) {
     return status;
 }
 
-/* ---- public: views ------------------------------------------------------------------------------------------- */
+/* ---- public: views --------------------------------------------------------------------------- */
 
 /* Checks t and enters its device; on failure returns the error tensor to give back, else NULL. */
 static weft_tensor *begin_view(weft_tensor *t) {

@@ -2,10 +2,11 @@
  *
  *   agree MODEL DEVICE exact|fast FIRST LOGITS ID...
  *
- * LOGITS holds f32 logits of every position, n_ids x n_vocab, as the peer wrote them. Prints one line of `name value` pairs:
- * positions compared (from FIRST on), where the peer's two best differ by more than 0.5 how many top tokens differ, the mean
- * Kullback-Leibler divergence from the peer to weft in nats, and the largest absolute difference. Judging is the
- * script's (run.sh). SPDX-License-Identifier: MIT */
+ * LOGITS holds f32 logits of every position, n_ids x n_vocab, as the peer wrote them. Prints one
+ * line of `name value` pairs: positions compared (from FIRST on), where the peer's two best differ
+ * by more than 0.5 how many top tokens differ, the mean Kullback-Leibler divergence from the peer
+ * to weft in nats, and the largest absolute difference. Judging is the script's (run.sh).
+ * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

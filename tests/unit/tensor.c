@@ -1,4 +1,5 @@
-/* The tensor core on the null backend: shapes, views, scopes, error tensors, threads. Arithmetic is in tests/ops.
+/* The tensor core on the null backend: shapes, views, scopes, error tensors, threads. Arithmetic is
+ * in tests/ops.
  * SPDX-License-Identifier: MIT */
 #include <pthread.h>
 
