@@ -59,8 +59,8 @@ static const char *const spm_tokens[] = {"<unk>",
                                          "</s>",
                                          "\xE2\x96\x81",
                                          "a",
-                                         "\xE2\x96\x81"
-                                         "a"};
+                                         ("\xE2\x96\x81"
+                                          "a")};
 static const float spm_scores[] = {0, 0, 0, -2, -3, -1};
 static const int32_t spm_kinds[] = {2, 3, 3, 1, 1, 1};
 enum { N_SPM = 6 };
