@@ -164,7 +164,7 @@ weft_tensor *weft_get_rows(weft_tensor *table, weft_tensor *ids) {
 
 static weft_status check_destination(const weft_tensor *dst) {
     TRY(tensor_check(dst));
-    REQUIRE(!(dst->storage->is_wrapped && dst->storage->host), WEFT_INVALID,
+    REQUIRE(!dst->storage->is_wrapped, WEFT_INVALID,
             "weft_copy: the destination wraps read-only memory");
     REQUIRE(dtype_find(dst->dtype)->block == 1, WEFT_DTYPE, "weft_copy: into a %s tensor",
             weft_dtype_name(dst->dtype));
@@ -190,6 +190,11 @@ weft_tensor *weft_copy(weft_tensor *dst, weft_tensor *src) {
     if (device_enter(dev) != WEFT_OK) return tensor_error(NULL, WEFT_BUSY);
     weft_tensor *result = dst, *separate = NULL, *wide = NULL;
     status = tensor_check(src);
+    if (status == WEFT_OK && src->dev != dev)
+        status = error_set(WEFT_INVALID,
+                           "weft_copy: the tensors are on different devices (%s and "
+                           "%s): weft_read and weft_write go between them",
+                           dst->dev->name, src->dev->name);
     if (status == WEFT_OK && !is_same_view(dst, src)) {
         /* A source in the destination's storage is copied out first: no overlap can then go
          * wrong. */

@@ -409,7 +409,7 @@ weft_status weft_write(weft_tensor *t, const void *data, size_t bytes) {
     weft_device *dev = t->dev;
     TRY(device_enter(dev));
     weft_status status;
-    if (t->storage->is_wrapped && t->storage->host) {
+    if (t->storage->is_wrapped) {
         status = error_set(WEFT_INVALID, "weft_write: the tensor wraps read-only memory");
     } else if (tensor_is_dense(t)) {
         status = dev->backend->write(dev->state, t->storage, tensor_row_bytes(t->dtype, t->offset),
@@ -519,7 +519,8 @@ static weft_status resolve_reshape(const weft_tensor *t, weft_shape *shape) {
     if (info->block > 1)
         REQUIRE(shape->rank && shape->dim[shape->rank - 1] % info->block == 0, WEFT_SHAPE,
                 "weft_reshape: rows of %s are multiples of %d", info->name, (int)info->block);
-    return WEFT_OK;
+    uint64_t bytes; /* beside a 0 the other dimensions may still be too large for strides */
+    return count_bytes(t->dtype, shape->rank, shape->dim, &bytes);
 }
 
 weft_tensor *weft_reshape(weft_tensor *t, weft_shape shape) {
@@ -625,7 +626,8 @@ static weft_status check_broadcast(const weft_tensor *t, weft_shape shape) {
     for (int d = 0; d < shape.rank; d++)
         REQUIRE(shape.dim[d] >= 0, WEFT_SHAPE, "weft_broadcast: dimension %d is %lld", d,
                 (long long)shape.dim[d]);
-    return WEFT_OK;
+    uint64_t bytes; /* no storage is needed, but the elements must be countable */
+    return count_bytes(t->dtype, shape.rank, shape.dim, &bytes);
 }
 
 weft_tensor *weft_broadcast(weft_tensor *t, weft_shape shape) {

@@ -106,6 +106,11 @@ static void views_share_storage(void **state) {
     int axes[] = {0, 0, 1};
     assert_error(weft_permute(t, axes), WEFT_INVALID, "axes[1] = 0");
     assert_shape(weft_broadcast(f32(weft_2d(1, 3)), weft_3d(5, 4, 3)), weft_3d(5, 4, 3));
+    int64_t huge = (int64_t)1 << 62; /* no storage is needed for it, but numbers that fit are */
+    assert_error(weft_broadcast(f32(weft_1d(1)), weft_2d(huge, huge)), WEFT_SHAPE,
+                 "more than fits");
+    assert_error(weft_reshape(f32(weft_1d(0)), weft_3d(0, huge, huge)), WEFT_SHAPE,
+                 "more than fits");
 }
 
 static void errors_pass_through(void **state) {
@@ -136,6 +141,12 @@ static void failed_copy_poisons_its_destination(void **state) {
     assert_ok(weft_read(other, x, sizeof x));
     assert_error(weft_copy(weft_broadcast(f32(weft_1d(1)), weft_1d(3)), other), WEFT_INVALID,
                  "broadcast view");
+    assert_error(weft_copy(weft_wrap(dev, WEFT_F32, weft_1d(3), x, NULL, NULL), other),
+                 WEFT_INVALID, "read-only memory");
+    weft_device *second = weft_open(&(weft_device_desc){.name = "null"});
+    assert_error(weft_copy(other, weft_new(second, WEFT_F32, weft_1d(3))), WEFT_INVALID,
+                 "different devices");
+    weft_close(second);
 }
 
 static void scopes_free_what_was_made_in_them(void **state) {
