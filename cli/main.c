@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -173,7 +174,25 @@ static int find_command(const char *name) {
     return -1;
 }
 
+/* GCC's OpenMP lets a thread that waits spin for milliseconds, which is faster by a little on an idle
+ * machine and slower by ten times when other programs want the cores (docs/performance.md). It
+ * reads its environment before main, so asking it to sleep means starting again. Started
+ * through another program (a dynamic loader, a checker) it stays as it is. */
+static void share_the_cores(char **argv) {
+    if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT")) return;
+    static char self[4096];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n <= 0) return;
+    self[n] = 0;
+    const char *name = strrchr(argv[0], '/');
+    name = name ? name + 1 : argv[0];
+    const char *file = strrchr(self, '/');
+    if (!file || strcmp(file + 1, name) != 0) return;
+    if (setenv("OMP_WAIT_POLICY", "passive", 1) == 0) execv(self, argv);
+}
+
 int main(int argc, char **argv) {
+    if (argc > 1) share_the_cores(argv);
     /* Without this folder the Vulkan drivers complain on standard error, many times. */
     setenv("XDG_RUNTIME_DIR", "/tmp", 0);
     const char *first = argc > 1 ? argv[1] : "--help";
