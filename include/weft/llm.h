@@ -49,7 +49,7 @@ typedef struct weft_model_desc {
 /* Loads a GGUF file. NULL on failure: the message names the file and the key or tensor that is
  * wrong. */
 WEFT_API weft_model *weft_model_load(weft_device *dev, const char *path, weft_model_desc desc);
-/* Frees the model. Its sessions must be closed before. */
+/* Frees the model, at once or, while sessions of it are open, when the last of them is closed. */
 WEFT_API void weft_model_free(weft_model *model);
 
 typedef struct weft_model_info {

@@ -138,6 +138,8 @@ static weft_status run(generation *g, const int32_t *ids, size_t n) {
     double read_at = clock_seconds(), last_at = read_at;
     weft_status status = draw_tokens(g, &last_at);
     if (status == WEFT_OK) status = end_text(g);
+    if (g->stops.is_found && r->finish == WEFT_FINISH_LENGTH)
+        r->finish = WEFT_FINISH_STOP; /* the last bytes completed it */
     if (status != WEFT_OK) r->finish = WEFT_FINISH_NONE;
     if (r->first_token_seconds > 0)
         r->generate_seconds = last_at - g->start - r->first_token_seconds;

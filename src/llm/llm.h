@@ -27,6 +27,7 @@ struct weft_model {
     struct template_program *chat_template; /* NULL when the file has none that can be used */
     char chat_problem[256];                 /* why it cannot be used, "" = nothing */
     atomic_bool is_busy;                    /* one thread at a time */
+    bool is_given_up; /* the caller freed it: the last session takes it along */
     uint64_t file_bytes;
     double load_seconds;
 };
@@ -55,6 +56,8 @@ struct weft_gguf {
  * callback, gets WEFT_BUSY and finds nothing half-done. A NULL model or session is an error that
  * repeats the failure it came from. */
 weft_status model_enter(weft_model *m);
+/* Sessions that borrow it. */
+int model_n_sessions(const weft_model *m);
 void model_leave(weft_model *m);
 weft_status session_enter(weft_session *s);
 void session_leave(weft_session *s);

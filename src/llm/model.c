@@ -61,8 +61,12 @@ weft_model *weft_model_load(weft_device *dev, const char *path, weft_model_desc 
     return m;
 }
 
+int model_n_sessions(const weft_model *m) { return m->kv[0].n_sessions + m->kv[1].n_sessions; }
+
 void weft_model_free(weft_model *m) {
     if (!m) return;
+    m->is_given_up = true;
+    if (model_n_sessions(m)) return; /* they borrow it: the last one to close frees it */
     for (int i = 0; i < 2; i++) kv_close(m->kv[i].cache);
     model_free(m->net);
     tokenizer_close(m->tok);

@@ -27,6 +27,9 @@ static weft_status check_desc(const model_params *p, weft_session_desc *d) {
     REQUIRE(d->n_batch >= 0, WEFT_INVALID, "a batch of %d tokens is not possible", d->n_batch);
     REQUIRE(d->kv == WEFT_KV_DEFAULT || d->kv == WEFT_KV_F16 || d->kv == WEFT_KV_F32, WEFT_INVALID,
             "%d is no element type of a KV cache", (int)d->kv);
+    REQUIRE(d->precision == WEFT_PRECISION_DEFAULT || d->precision == WEFT_EXACT ||
+                d->precision == WEFT_FAST,
+            WEFT_INVALID, "%d is no precision", (int)d->precision);
     if (!d->n_ctx) d->n_ctx = p->n_ctx_train < DEFAULT_CONTEXT ? p->n_ctx_train : DEFAULT_CONTEXT;
     if (!d->n_batch) d->n_batch = DEFAULT_BATCH;
     if (!d->precision) d->precision = WEFT_FAST;
@@ -89,6 +92,7 @@ void weft_session_close(weft_session *s) {
     mem_free(s->logits);
     mem_free(s);
     model_leave(m);
+    if (m->is_given_up && !model_n_sessions(m)) weft_model_free(m);
 }
 
 void weft_session_reset(weft_session *s) {

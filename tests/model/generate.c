@@ -166,6 +166,22 @@ static void stops_leak_nothing(void **state) {
     close_rig(&r);
 }
 
+/* The last token leaves half a character, which becomes U+FFFD when the text is over. */
+static void stop_may_come_with_the_last_bytes(void **state) {
+    (void)state;
+    tiny_model m = {.eos = 1 + 1};
+    const int32_t chain[] = {tiny_model_byte(&m, 'a'), tiny_model_byte(&m, 'b'),
+                             tiny_model_byte(&m, 0xC3)};
+    m.chain = chain;
+    m.n_chain = 3;
+    rig r = open_rig(&m, 0);
+    const char *stop[] = {"\xEF\xBF\xBD"};
+    weft_generate_desc desc = {.stop = stop, .n_stop = 1, .max_tokens = 2};
+    heard h = generate(&r, "a", desc, (heard){0});
+    expect(&h, "b", WEFT_FINISH_STOP, 2);
+    close_rig(&r);
+}
+
 /* ---- whole characters (G5-01) ---------------------------------------------------------------- */
 
 static void characters_are_whole(void **state) {
@@ -437,14 +453,35 @@ static void turns_reuse_the_cache(void **state) {
     close_rig(&r);
 }
 
+static void sessions_keep_a_freed_model(void **state) {
+    (void)state;
+    tiny_model m = fox();
+    rig r = open_rig(&m, 0);
+    weft_session *second = weft_session_open(r.model, (weft_session_desc){.kv = WEFT_KV_F32});
+    assert_null(weft_session_open(r.model, (weft_session_desc){.precision = (weft_precision)9}));
+    assert_non_null(strstr(weft_message(), "9 is no precision"));
+    weft_model_free(r.model);
+    weft_session_close(r.session);
+    assert_ok(weft_generate(second, ">", (weft_generate_desc){.max_tokens = 3}));
+    assert_string_equal(weft_session_text(second), "The quick br");
+    weft_session_close(second); /* the model goes with it: a leak checker would see it */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_end_token_ends),      cmocka_unit_test(stops_leak_nothing),
-        cmocka_unit_test(characters_are_whole),      cmocka_unit_test(counts_are_exact),
-        cmocka_unit_test(context_is_never_exceeded), cmocka_unit_test(begin_token_is_there_once),
-        cmocka_unit_test(callbacks_can_end_it),      cmocka_unit_test(callbacks_may_not_call_back),
-        cmocka_unit_test(seeds_reproduce),           cmocka_unit_test(format_keeps_content_apart),
+        cmocka_unit_test(every_end_token_ends),
+        cmocka_unit_test(stops_leak_nothing),
+        cmocka_unit_test(characters_are_whole),
+        cmocka_unit_test(counts_are_exact),
+        cmocka_unit_test(context_is_never_exceeded),
+        cmocka_unit_test(begin_token_is_there_once),
+        cmocka_unit_test(callbacks_can_end_it),
+        cmocka_unit_test(callbacks_may_not_call_back),
+        cmocka_unit_test(seeds_reproduce),
+        cmocka_unit_test(format_keeps_content_apart),
         cmocka_unit_test(turns_reuse_the_cache),
+        cmocka_unit_test(stop_may_come_with_the_last_bytes),
+        cmocka_unit_test(sessions_keep_a_freed_model),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }
