@@ -70,7 +70,8 @@ static weft_status info(void *state, weft_device_info *out) {
 
 static const cpu_kernels *find_level(const cpu_state *cpu, const char *name) {
     for (int i = 0; i < cpu->n_levels; i++)
-        if (!strcmp(cpu->levels[i].name, name)) return &cpu->levels[i];
+        if (!strcmp(cpu->levels[i].name, name) || !strcmp(cpu->levels[i].fast_name, name))
+            return &cpu->levels[i];
     return NULL;
 }
 
@@ -172,10 +173,12 @@ static void counters(void *state, weft_counters *add_to) {
 
 static int variants(void *state, const weft_call *call, const char **names, int cap) {
     const cpu_state *cpu = state;
-    if (!ops[call->op]->accepts(call)) return 0;
-    int first = ops[call->op]->has_levels ? 0 : cpu->n_levels - 1, n = 0;
+    const cpu_op *op = ops[call->op];
+    if (!op->accepts(call)) return 0;
+    bool is_fast = op->is_fast && op->is_fast(cpu, call);
+    int first = op->has_levels ? 0 : cpu->n_levels - 1, n = 0;
     for (int i = first; i < cpu->n_levels; i++, n++)
-        if (n < cap) names[n] = cpu->levels[i].name;
+        if (n < cap) names[n] = is_fast ? cpu->levels[i].fast_name : cpu->levels[i].name;
     return n;
 }
 

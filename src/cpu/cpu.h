@@ -26,6 +26,8 @@ typedef struct cpu_op {
     weft_status (*run)(const cpu_state *cpu, const weft_call *call);
     bool (*accepts)(const weft_call *call); /* dtypes; layouts are ops.def's promise */
     bool has_levels;                        /* its result depends on the kernels in use */
+    bool (*is_fast)(const cpu_state *cpu, const weft_call *call); /* a call that WEFT_FAST computes
+                                                                     otherwise; NULL: none */
 } cpu_op;
 
 #define WEFT_OP(name, n_in, layouts) extern const cpu_op cpu_##name;

@@ -209,6 +209,7 @@ bool kernels_avx2(cpu_kernels *k) {
     if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_F16C)) return false;
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return false;
     k->name = "avx2";
+    k->fast_name = "avx2_fast";
     k->dot[WEFT_F32] = dot_f32;
     k->dot[WEFT_F16] = dot_f16;
     k->dot[WEFT_Q4_1] = dot_q4_1;
@@ -222,6 +223,7 @@ bool kernels_avx2(cpu_kernels *k) {
     k->exp_sum = exp_sum;
     k->silu = silu;
     k->to_f16 = to_f16;
+    kernels_avx2_codes(k);
     return true;
 }
 

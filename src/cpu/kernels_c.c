@@ -129,6 +129,7 @@ static void to_bf16(const float *x, uint16_t *out, int64_t n) {
 void kernels_c(cpu_kernels *k) {
     *k = (cpu_kernels){
         .name = "c",
+        .fast_name = "c_fast",
         .dot = {[WEFT_F32] = dot_f32,
                 [WEFT_F16] = dot_f16,
                 [WEFT_BF16] = dot_bf16,
@@ -142,4 +143,5 @@ void kernels_c(cpu_kernels *k) {
         .to_f16 = to_f16,
         .to_bf16 = to_bf16,
     };
+    kernels_c_codes(k);
 }

@@ -121,4 +121,4 @@ static weft_status run(const cpu_state *cpu, const weft_call *call) {
     return WEFT_OK;
 }
 
-const cpu_op cpu_attention = {run, accepts, true};
+const cpu_op cpu_attention = {run, accepts, true, NULL};

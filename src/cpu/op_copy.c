@@ -106,4 +106,4 @@ static weft_status run(const cpu_state *cpu, const weft_call *call) {
     return WEFT_OK;
 }
 
-const cpu_op cpu_copy = {run, accepts, true};
+const cpu_op cpu_copy = {run, accepts, true, NULL};

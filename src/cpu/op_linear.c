@@ -1,6 +1,8 @@
 /* linear: x @ w^T + bias, w plain or quantised. One or two rows stream the weights once through the
  * dot products of their format; more rows go through the blocked product, which decodes each weight
- * once. SPDX-License-Identifier: MIT */
+ * once. WEFT_FAST: one or two rows of x become 16-bit codes first where the weights' format has a
+ * product with them; many rows gain nothing by that. SPDX-License-Identifier: MIT */
+#include "base/mem.h"
 #include "base/parallel.h"
 #include "cpu/cpu.h"
 
@@ -14,6 +16,7 @@ typedef struct job {
     float *out;
     const weft_tensor *bias;
     cpu_product product;
+    cpu_codes codes[FEW_ROWS]; /* the rows of x */
 } job;
 
 static bool accepts(const weft_call *call) {
@@ -77,6 +80,37 @@ static void run_product(void *context, int64_t first, int64_t last) {
     add_bias(j, first, last);
 }
 
+/* ---- WEFT_FAST ------------------------------------------------------------------------------- */
+
+static bool is_fast(const cpu_state *cpu, const weft_call *call) {
+    return call->precision == WEFT_FAST && call->in[0]->dim[0] <= FEW_ROWS &&
+           cpu->kernels->codes_dot[call->in[1]->dtype];
+}
+
+static void run_codes(void *context, int64_t first, int64_t last) {
+    const job *j = context;
+    float (*dot)(const void *w, int64_t n, cpu_codes x) = j->cpu->kernels->codes_dot[j->w->dtype];
+    for (int64_t i = first; i < last; i++) {
+        const void *w = cpu_address(j->w, j->w->offset + i * j->n_k);
+        for (int64_t r = 0; r < j->n_x; r++) j->out[r * j->n_w + i] = dot(w, j->n_k, j->codes[r]);
+    }
+    add_bias(j, first, last);
+}
+
+static weft_status run_fast(job *j) {
+    int64_t n_blocks = j->n_k / CODES, row_floats = 2 * n_blocks + j->n_k / 2;
+    float *memory = mem_array((size_t)j->n_x, (size_t)row_floats * sizeof *memory);
+    if (!memory) return WEFT_NO_MEMORY;
+    for (int64_t r = 0; r < j->n_x; r++) {
+        float *d = memory + r * row_floats;
+        j->codes[r] = (cpu_codes){(int16_t *)(d + 2 * n_blocks), d, d + n_blocks};
+        j->cpu->kernels->codes(j->x + r * j->x_stride, j->n_k, j->codes[r]);
+    }
+    parallel_for(j->cpu->n_threads, j->n_w, cpu_grain(j->n_k * j->n_x), run_codes, j);
+    mem_free(memory);
+    return WEFT_OK;
+}
+
 static weft_status run(const cpu_state *cpu, const weft_call *call) {
     const weft_tensor *x = call->in[0], *w = call->in[1];
     job j = {.cpu = cpu, .w = w, .n_k = w->dim[1], .n_w = w->dim[0], .bias = call->in[2]};
@@ -93,10 +127,11 @@ static weft_status run(const cpu_state *cpu, const weft_call *call) {
                               .context = &j,
                               .out = j.out,
                               .out_stride = j.n_w};
+    if (is_fast(cpu, call)) return run_fast(&j);
     bool is_few = j.n_x <= FEW_ROWS && cpu->kernels->dot[w->dtype];
     parallel_for(cpu->n_threads, j.n_w, cpu_grain(j.n_k * j.n_x), is_few ? run_dots : run_product,
                  &j);
     return WEFT_OK;
 }
 
-const cpu_op cpu_linear = {run, accepts, true};
+const cpu_op cpu_linear = {run, accepts, true, is_fast};

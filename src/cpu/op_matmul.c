@@ -147,4 +147,4 @@ static weft_status run(const cpu_state *cpu, const weft_call *call) {
     return multiply(&j, out);
 }
 
-const cpu_op cpu_matmul = {run, accepts, true};
+const cpu_op cpu_matmul = {run, accepts, true, NULL};

@@ -121,7 +121,7 @@ static weft_status silu_mul_run(const cpu_state *cpu, const weft_call *call) {
     return run(cpu, call, (job){.chunk = silu_mul_chunk});
 }
 
-const cpu_op cpu_add = {add_run, accepts_numbers, true};
-const cpu_op cpu_mul = {mul_run, accepts_numbers, true};
-const cpu_op cpu_silu = {silu_run, accepts_floats, true};
-const cpu_op cpu_silu_mul = {silu_mul_run, accepts_floats, true};
+const cpu_op cpu_add = {add_run, accepts_numbers, true, NULL};
+const cpu_op cpu_mul = {mul_run, accepts_numbers, true, NULL};
+const cpu_op cpu_silu = {silu_run, accepts_floats, true, NULL};
+const cpu_op cpu_silu_mul = {silu_mul_run, accepts_floats, true, NULL};

@@ -139,6 +139,6 @@ static bool rms_norm_accepts(const weft_call *call) {
            cpu_is_float(call->out);
 }
 
-const cpu_op cpu_softmax = {softmax_run, softmax_accepts, true};
-const cpu_op cpu_argmax = {argmax_run, argmax_accepts, false};
-const cpu_op cpu_rms_norm = {rms_norm_run, rms_norm_accepts, true};
+const cpu_op cpu_softmax = {softmax_run, softmax_accepts, true, NULL};
+const cpu_op cpu_argmax = {argmax_run, argmax_accepts, false, NULL};
+const cpu_op cpu_rms_norm = {rms_norm_run, rms_norm_accepts, true, NULL};

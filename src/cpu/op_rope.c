@@ -89,4 +89,4 @@ static weft_status run(const cpu_state *cpu, const weft_call *call) {
     return WEFT_OK;
 }
 
-const cpu_op cpu_rope = {run, accepts, true};
+const cpu_op cpu_rope = {run, accepts, true, NULL};

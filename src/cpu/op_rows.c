@@ -81,5 +81,5 @@ static weft_status kv_write_run(const cpu_state *cpu, const weft_call *call) {
     return WEFT_OK;
 }
 
-const cpu_op cpu_get_rows = {get_rows_run, get_rows_accepts, true};
-const cpu_op cpu_kv_write = {kv_write_run, kv_write_accepts, true};
+const cpu_op cpu_get_rows = {get_rows_run, get_rows_accepts, true, NULL};
+const cpu_op cpu_kv_write = {kv_write_run, kv_write_accepts, true, NULL};

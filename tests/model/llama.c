@@ -113,6 +113,38 @@ static void half_weights_are_near(void **state) {
     agrees("plain", &half, (weft_session_desc){.kv = WEFT_KV_F32}, 3e-2);
 }
 
+/* Fast products of single tokens against exact ones, for quantised weights: 16-bit codes cost each
+ * product about 2^-16 of its largest terms. */
+static void fast_is_near_exact(void **state) {
+    (void)state;
+    static const char *const types[] = {"Q4_0", "Q4_1", "Q8_0"};
+    static const tiny_model wide = {.seed = 3, .n_ff = 64, .has_output = true};
+    for (int t = 0; t < 3; t++) {
+        const char *path = tiny_model_file(&wide);
+        weft_quantize_desc quantize = {.type = types[t], .is_pure = true};
+        assert_ok(weft_quantize(path, path, quantize));
+        weft_model *model = weft_model_load(dev, path, (weft_model_desc){0});
+        if (!model) fail_msg("%s", weft_message());
+        static float logits[2][20 * N_VOCAB];
+        int32_t ids[20];
+        fill_ids(ids, 20);
+        for (int fast = 0; fast < 2; fast++) {
+            weft_session_desc desc = {.precision = fast ? WEFT_FAST : WEFT_EXACT,
+                                      .kv = WEFT_KV_F32};
+            weft_session *s = open_session(model, desc);
+            for (int i = 0; i < 20; i++) {
+                assert_ok(weft_session_append(s, ids[i]));
+                assert_ok(weft_logits(s, logits[fast] + i * N_VOCAB, N_VOCAB));
+            }
+            weft_session_close(s);
+        }
+        double d = largest_difference(logits[0], logits[1], 20 * N_VOCAB), top = 0;
+        for (int i = 0; i < 20 * N_VOCAB; i++) top = fmax(top, fabs((double)logits[0][i]));
+        if (!(d <= 3e-4 * top)) fail_msg("%s: off by %g of %g", types[t], d, top);
+        weft_model_free(model);
+    }
+}
+
 /* ---- in pieces (G4-12)
  * ------------------------------------------------------------------------------ */
 
@@ -382,6 +414,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(logits_are_those_of_the_paper),
         cmocka_unit_test(half_weights_are_near),
+        cmocka_unit_test(fast_is_near_exact),
         cmocka_unit_test(pieces_change_nothing),
         cmocka_unit_test(edges_change_nothing),
         cmocka_unit_test(cache_follows_any_change),

@@ -242,11 +242,15 @@ static void halves_overflow_to_infinity_and_round_to_even(void **state) {
     for (int i = 0; i < 3; i++) {
         format_find(quantised[i])->encode(eights, blocks, 4096, NULL);
         weft_tensor *q = weft_from(run_device(), quantised[i], weft_2d(1, 4096), blocks);
-        assert_near(weft_linear(x, q, NULL), &want, 1, step);
-        double *big = values(weft_linear(filled(WEFT_F32, weft_2d(1, 4096), 70000), q, NULL));
-        assert_true(isfinite(big[0]) && fabs(big[0] / (70000.0 * 8 * 4096) - 1) < 0.01);
-        free(big);
+        for (int fast = 0; fast < 2; fast++) {
+            weft_set_precision(run_device(), fast ? WEFT_FAST : WEFT_EXACT);
+            assert_near(weft_linear(x, q, NULL), &want, 1, step);
+            double *big = values(weft_linear(filled(WEFT_F32, weft_2d(1, 4096), 70000), q, NULL));
+            assert_true(isfinite(big[0]) && fabs(big[0] / (70000.0 * 8 * 4096) - 1) < 0.01);
+            free(big);
+        }
     }
+    weft_set_precision(run_device(), WEFT_EXACT);
     free(eights);
     free(blocks);
     double ones[4096];
@@ -255,6 +259,29 @@ static void halves_overflow_to_infinity_and_round_to_even(void **state) {
     static const double from_f32[] = {65519.9, 65520, 2049, 2051, 6e-8, 2.9e-8, -70000};
     static const double to_f16[] = {65504, INFINITY, 2048, 2052, 0x1p-24, 0, -INFINITY};
     assert_near(weft_cast(from(WEFT_F32, weft_1d(7), from_f32), f16), to_f16, 7, 0);
+}
+
+/* One activation that is no number makes every result of its row no finite number, whatever the
+ * precision, and leaves the other row alone. */
+static void what_is_not_finite_shows(void **state) {
+    (void)state;
+    static const weft_dtype quantised[] = {WEFT_Q8_0, WEFT_Q4_0, WEFT_Q4_1};
+    static const double bad[] = {INFINITY, -INFINITY, NAN};
+    float weights[3 * 64];
+    for (int i = 0; i < 3 * 64; i++) weights[i] = (float)(i % 7 - 2);
+    for (int i = 0; i < 18; i++) {
+        uint8_t blocks[3 * 64 * 2];
+        format_find(quantised[i % 3])->encode(weights, blocks, 3 * 64, NULL);
+        weft_tensor *w = weft_from(run_device(), quantised[i % 3], weft_2d(3, 64), blocks);
+        double x[2 * 64] = {0};
+        for (int k = 0; k < 64; k++) x[k] = x[64 + k] = 1;
+        x[5] = bad[i / 3 % 3]; /* all its weights are 3, -1 and 2 */
+        weft_set_precision(run_device(), i < 9 ? WEFT_EXACT : WEFT_FAST);
+        double *y = values(weft_linear(from(WEFT_F32, weft_2d(2, 64), x), w, NULL));
+        for (int k = 0; k < 3; k++) assert_true(!isfinite(y[k]) && isfinite(y[3 + k]));
+        free(y);
+    }
+    weft_set_precision(run_device(), WEFT_EXACT);
 }
 
 /* ---- shapes and layouts ---------------------------------------------------------------------- */
@@ -477,6 +504,7 @@ const struct CMUnitTest bug_cases[] = {
     CASE(softmax_of_the_lowest_float),
     CASE(argmax_takes_the_first_of_equals),
     CASE(halves_overflow_to_infinity_and_round_to_even),
+    CASE(what_is_not_finite_shows),
     CASE(empty_tensors),
     CASE(products_of_all_shapes),
     CASE(one_buffer_for_source_and_destination),

@@ -2,9 +2,11 @@
 #include "runner.h"
 #include "tensor/dtype.h"
 
-/* What rounding each block of 32 activations to 8 bits may cost: half a step of its largest, a step
- * being 1/127. */
-static double rounding_cost(const double *x, const double *w, int64_t k) {
+/* What codes of 16 bits for blocks of 32 activations may cost. Let t be a block's largest and d =
+ * t / 32512: x becomes d q with q the integer nearest to x / d, off by at most d / 2, and f32
+ * roundings of x / d move a tie by less than 2^-7 d. A block whose largest is below 2^-60 may count
+ * as zeros. */
+static double codes_cost(const double *x, const double *w, int64_t k) {
     double cost = 0;
     for (int64_t b = 0; b < k; b += 32) {
         double top = 0, sum = 0;
@@ -12,7 +14,7 @@ static double rounding_cost(const double *x, const double *w, int64_t k) {
             top = fmax(top, fabs(x[i]));
             sum += fabs(w[i]);
         }
-        cost += top / 254 * 1.01 * sum;
+        cost += (top < 0x1p-60 ? top : (0.5 + 0x1p-7) * top / 32512) * sum;
     }
     return cost;
 }
@@ -32,7 +34,9 @@ static void ref_linear(ref_call *c) {
         }
         c->out.v[i] = y;
         c->err[i] = EPS * (ref_sum_cost(k) * terms + 8 * decoding + fabs(y));
-        if (c->is_fast) c->err[i] += rounding_cost(u, v, k);
+        /* Scales and minimums of weights are summed apart, a block at a time. */
+        if (c->is_fast && w->block_top)
+            c->err[i] += codes_cost(u, v, k) + EPS * ref_sum_cost(k / 32) * 5 * decoding;
     }
 }
 
@@ -46,6 +50,16 @@ static void one(weft_dtype x, weft_dtype w, int64_t m, int64_t n, int64_t k, boo
     op_case c = {.in = {normal(x, weft_2d(m, k)), weights(w, n, k), normal(WEFT_F32, weft_1d(n))}};
     c.in[2].is_absent = !has_bias;
     run_case(&c);
+}
+
+/* Activations of any size, as one row and as several: what 8 bits need a scale for. */
+static void scaled(weft_dtype w, int64_t k) {
+    static const double sizes[] = {1e-30, 1e-6, 1e5, 1e20};
+    for (int i = 0; i < 4; i++) {
+        op_input x = normal(WEFT_F32, weft_2d(1 + i % 2, k));
+        x.a = sizes[i];
+        run_case(&(op_case){.name = "scaled", .in = {x, weights(w, 6, k), {.is_absent = true}}});
+    }
 }
 
 /* The formats models come in get every size; the others a vector and a small matrix. */
@@ -62,6 +76,7 @@ static void cases(void) {
         int64_t k = type->block > 32 ? 2 * type->block : type->block == 32 ? 160 : 67;
         one(WEFT_F32, t, 1, 70, k, true);
         one(WEFT_F32, t, 5, 19, 2 * k, false);
+        if (type->is_quantized && is_common(t)) scaled(t, k);
         for (int i = 0; i < N_TILE_SIZES && (is_common(t) || run_is_full()); i++) {
             one(WEFT_F32, t, tile_size(16, i), 33, k, i % 2);
             one(WEFT_F32, t, 1, tile_size(64, i), 3 * k, false);

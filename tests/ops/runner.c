@@ -54,6 +54,7 @@ static struct {
     const char *exact[MAX_VARIANTS], *fast[MAX_VARIANTS];
     int n_exact, n_fast;
     bool has_no_kernel;
+    bool has_failed_fast; /* allocations of a fast call were made to fail */
     /* all ops */
     int64_t total_cases, total_runs, total_skipped;
 } R;
@@ -496,6 +497,11 @@ static void run_variants(setting *s, const ref_call *exact) {
     if (R.n_cases == 0 && s->b->kind == PLAIN && run_is_cpu()) fail_allocations(s);
     ref_call loose = {0};
     R.dev->precision = WEFT_FAST;
+    if (R.n_fast && !is_among(R.fast[0], R.exact, R.n_exact) && run_is_cpu() &&
+        s->b->kind == PLAIN && !R.has_failed_fast) {
+        R.has_failed_fast = true; /* once an op */
+        fail_allocations(s);
+    }
     for (int i = 0; i < R.n_fast; i++) {
         if (is_among(R.fast[i], R.exact, R.n_exact)) continue;
         if (!loose.err) loose = reference(s, true);
@@ -570,6 +576,7 @@ static void check_rows_ran(void) {
 static void run_op(void **state) {
     R.op = (weft_op)(uintptr_t)*state;
     R.n_cases = R.n_runs = R.n_failed = R.n_skipped = 0;
+    R.has_failed_fast = false;
     double start = now();
     ops[R.op].test->cases();
     printf("%s: %lld cases, %lld runs (", ops[R.op].name, (long long)R.n_cases,

@@ -51,6 +51,53 @@ static void rounding_to_half_is_the_same_at_each_level(void **state) {
     }
 }
 
+/* Which calls take codes: few rows, WEFT_FAST, a format that has products with them. */
+static void fast_calls_take_codes(void **state) {
+    (void)state;
+    weft_device *dev = weft_open(&(weft_device_desc){.name = "cpu"});
+    static const uint8_t blocks[34 * 2];
+    weft_tensor *w[] = {weft_from(dev, WEFT_Q8_0, weft_2d(2, 32), blocks),
+                        weft_zeros(dev, WEFT_F32, weft_2d(2, 32))};
+    for (int i = 0; i < 8; i++) {
+        int64_t rows = i & 1 ? 3 : 2;
+        weft_tensor *x = weft_zeros(dev, WEFT_F32, weft_2d(rows, 32));
+        weft_tensor *out = weft_zeros(dev, WEFT_F32, weft_2d(rows, 2));
+        weft_call call = {.op = OP_linear, .n_in = 3, .in = {x, w[i >> 1 & 1]}, .out = out};
+        call.precision = i & 4 ? WEFT_FAST : WEFT_EXACT;
+        const char *names[CPU_MAX_LEVELS];
+        int n = device_backend(dev)->variants(device_state(dev), &call, names, CPU_MAX_LEVELS);
+        assert_true(n >= 1 && n <= CPU_MAX_LEVELS);
+        assert_string_equal(names[0], i == 4 ? "c_fast" : "c");
+    }
+    weft_close(dev);
+}
+
+/* Codes of each level: the nearest integers of x / d, ties to even, and their sum. */
+static void codes_are_the_same_at_each_level(void **state) {
+    (void)state;
+    cpu_kernels levels[2];
+    kernels_c(&levels[0]);
+    levels[1] = levels[0];
+    int n_levels = kernels_avx2(&levels[1]) ? 2 : 1;
+    float x[4 * CODES] = {CODES_TOP, -0.5f, 1.5f, 2.5f, -CODES_TOP, 0x1p-20f};
+    x[CODES + 7] = -0x1p-61f; /* counts as zero */
+    x[2 * CODES + 31] = -3e38f;
+    x[3 * CODES + 9] = -NAN;
+    for (int l = 0; l < n_levels; l++) {
+        int16_t q[4 * CODES];
+        float d[4], s[4];
+        levels[l].codes(x, 4 * CODES, (cpu_codes){q, d, s});
+        static const int16_t first[] = {CODES_TOP, 0, 2, 2, -CODES_TOP, 0, 0};
+        assert_memory_equal(q, first, sizeof first);
+        assert_true(d[0] == 1 && s[0] == 4);
+        for (int i = 0; i < 2 * CODES; i++)
+            assert_int_equal(q[CODES + i], i == 63 ? -CODES_TOP : 0);
+        assert_true(d[1] == 0 && s[1] == 0);
+        assert_true(d[2] == 3e38f / CODES_TOP && isfinite(s[2]));
+        assert_true(isnan(d[3]) && isnan(s[3]));
+    }
+}
+
 static void memory_is_used_again(void **state) {
     (void)state;
     weft_device *dev = weft_open(&(weft_device_desc){.name = "cpu", .n_threads = 2});
@@ -129,6 +176,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exp_is_within_two_ulp),
         cmocka_unit_test(rounding_to_half_is_the_same_at_each_level),
+        cmocka_unit_test(fast_calls_take_codes),
+        cmocka_unit_test(codes_are_the_same_at_each_level),
         cmocka_unit_test(memory_is_used_again),
         cmocka_unit_test(pool_gives_memory_back),
         cmocka_unit_test(wrapped_memory_may_lie_anywhere),
