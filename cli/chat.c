@@ -79,6 +79,7 @@ static bool answer(cli_model *m, conversation *c, weft_generate_desc desc) {
         fprintf(stderr, "\033[2m[%s%d tokens, %.1f/s; context %d of %d]\033[0m\n",
                 was_interrupted ? "interrupted, " : "", g.n_generated, g.generate_rate,
                 g.n_prompt + g.n_generated, weft_session_size(m->session));
+    cli_note_fallbacks(m);
     return add(c, "assistant", weft_session_text(m->session));
 }
 

@@ -85,6 +85,7 @@ typedef struct cli_model {
     weft_model *model;
     weft_model_info info;
     weft_session *session;
+    bool has_noted_fallbacks;
 } cli_model;
 /* 0, or the exit code after a message. Prints which device was taken, and why, when none was asked
  * for. */
@@ -97,5 +98,7 @@ void cli_close_model(cli_model *m);
 int cli_sampling(const cli_args *args, weft_sampling *out);
 /* "cpu | load 0.1 s | ..." */
 void cli_print_rates(const cli_model *m, const weft_generation *g);
+/* One line, once a model, when the GPU has handed work to the CPU. */
+void cli_note_fallbacks(cli_model *m);
 
 #endif

@@ -68,9 +68,9 @@ static void print_help(void) {
            "usage: weft COMMAND [OPTIONS] ...\n\ncommands:\n",
            weft_version());
     for (int c = 0; c < CMD_COUNT; c++)
-        printf("  %-9s %-13s %s\n", commands[c].name, commands[c].arguments, commands[c].summary);
-    printf("\n\"weft COMMAND --help\" lists a command's options; \"weft --version\" prints the "
-           "version.\n"
+        printf("  %-9s %-15s %s\n", commands[c].name, commands[c].arguments, commands[c].summary);
+    printf("\nMODEL is a GGUF file. \"weft COMMAND --help\" lists a command's options;\n"
+           "\"weft --version\" prints the version.\n"
            "The environment variable WEFT_LOG=info (or debug) shows what happens inside.\n");
 }
 
@@ -78,8 +78,9 @@ static void print_command_help(int c) {
     const command *cmd = &commands[c];
     bool has_options = false;
     for (int i = 0; i < OPT_COUNT; i++) has_options = has_options || belongs_to(&options[i], c);
-    printf("usage: weft %s%s%s%s: %s\n\n%s\n", cmd->name, has_options ? " [OPTIONS]" : "",
-           cmd->arguments[0] ? " " : "", cmd->arguments, cmd->summary, cmd->details);
+    printf("weft %s: %s\n\nusage: weft %s%s%s%s\n\n%s\n", cmd->name, cmd->summary, cmd->name,
+           has_options ? " [OPTIONS]" : "", cmd->arguments[0] ? " " : "", cmd->arguments,
+           cmd->details);
     if (has_options) printf("\noptions:\n");
     for (int i = 0; i < OPT_COUNT; i++) {
         const option *o = &options[i];

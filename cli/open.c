@@ -13,7 +13,7 @@ static void explain_default(const weft_device_info *taken) {
     const char *why = "a better one could not be opened";
     for (int i = 0; i < n && i < MOST; i++)
         if (!strcmp(list[i].name, taken->name) && list[i].is_default) why = list[i].note;
-    fprintf(stderr, "device %s, %s: %s\n", taken->name, taken->adapter, why);
+    fprintf(stderr, "device %s (%s), %s\n", taken->name, taken->adapter, why);
 }
 
 int cli_open_device(const cli_args *args, weft_device **dev, weft_device_info *info) {
@@ -95,4 +95,15 @@ void cli_print_rates(const cli_model *m, const weft_generation *g) {
     fprintf(stderr, ", %.1f tokens/s | generated %d tokens", g->prompt_rate, g->n_generated);
     if (g->generate_rate > 0) fprintf(stderr, ", %.1f tokens/s", g->generate_rate);
     fprintf(stderr, " | first token %.2f s\n", g->first_token_seconds);
+}
+
+void cli_note_fallbacks(cli_model *m) {
+    weft_counters counters;
+    if (m->has_noted_fallbacks || m->device.kind == WEFT_KIND_CPU) return;
+    if (weft_get_counters(m->dev, &counters) != WEFT_OK || !counters.n_fallback) return;
+    m->has_noted_fallbacks = true;
+    fprintf(stderr,
+            "weft: note: %s has no kernel for some of the model's operations, which ran on the CPU "
+            "(weft info -d %s MODEL lists them)\n",
+            m->device.name, m->device.name);
 }

@@ -38,9 +38,17 @@ static uint64_t size_of(const char *path) {
     return stat(path, &st) ? 0 : (uint64_t)st.st_size;
 }
 
+/* Whether the two names are one file: OUT would take the place of IN, and its weights be gone. */
+static bool is_same_file(const char *a, const char *b) {
+    struct stat s, t;
+    return !stat(a, &s) && !stat(b, &t) && s.st_dev == t.st_dev && s.st_ino == t.st_ino;
+}
+
 int cli_quantize(const cli_args *args) {
     const char *in = args->positional[0], *out = args->positional[1], *type = args->positional[2];
     if (!is_type(type)) return list_types(type);
+    if (is_same_file(in, out))
+        return cli_fail(EXIT_USAGE, "%s is the input: give the output another name", out);
     cli_bar bar;
     cli_bar_begin(&bar, "quantizing");
     cli_catch_interrupts();

@@ -103,6 +103,7 @@ static int answer(const cli_args *args, cli_model *m, const char *prompt) {
     if (status != WEFT_OK) return cli_fail_weft();
     if (out.is_silent) code = print_json(m, &desc.sampling, &g);
     else cli_print_rates(m, &g);
+    cli_note_fallbacks(m);
     return code == EXIT_OK && cli_interrupted() ? EXIT_INTERRUPTED : code;
 }
 

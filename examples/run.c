@@ -11,6 +11,7 @@ int main(int argc, char **argv) {
     weft_model *model = weft_model_load(dev, argc > 1 ? argv[1] : "", (weft_model_desc){0});
     weft_session *session = weft_session_open(model, (weft_session_desc){0});
     weft_generate_desc desc = {.on_text = print, .max_tokens = 64};
-    if (weft_generate(session, argc > 2 ? argv[2] : "Once", desc)) puts(weft_message());
+    bool failed = weft_generate(session, argc > 2 ? argv[2] : "Once upon a time", desc) != WEFT_OK;
+    puts(failed ? weft_message() : "");
     weft_session_close(session), weft_model_free(model), weft_close(dev);
 }

@@ -305,7 +305,8 @@ static weft_status check_overlaps(const gguf_file *f) {
 static weft_status take_header(gguf_file *f, reader *r, uint64_t *n_tensors, uint64_t *n_values) {
     char magic[4] = {0};
     TRY(take(r, magic, sizeof magic, "magic"));
-    REQUIRE(!memcmp(magic, "GGUF", 4), WEFT_FORMAT, "the magic is not 'GGUF'");
+    REQUIRE(!memcmp(magic, "GGUF", 4), WEFT_FORMAT,
+            "not a GGUF file: the first four bytes are not 'GGUF'");
     TRY(take(r, &f->version, sizeof f->version, "version"));
     REQUIRE(f->version & 0xFFFF || !f->version, WEFT_UNSUPPORTED,
             "the version field is 0x%08" PRIx32

@@ -182,6 +182,9 @@ expect 2 quantize chat.gguf x.gguf Q9_9
 err_has 'there is no type "Q9_9"'
 err_has 'Q4_K_M'
 usage 'quantize needs an argument' quantize chat.gguf x.gguf
+cp chat.gguf before.gguf
+usage './chat.gguf is the input' quantize chat.gguf ./chat.gguf Q8_0
+cmp -s chat.gguf before.gguf || problem "quantize wrote over its input"
 failure 'short.gguf' quantize short.gguf x.gguf Q4_0
 failure 'nowhere' quantize chat.gguf x.gguf Q4_0 --imatrix nowhere
 [ -e x.gguf ] && problem "a failed quantize leaves its output"

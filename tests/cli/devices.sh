@@ -21,7 +21,7 @@ try devices || fail "devices: exit $?"
 grep -q '^\* cpu ' "$work/out" || fail "the CPU is not the default"
 try run "$model" -p x --temp 0 || fail "run on the default device: exit $?"
 [ "$(cat "$work/out")" = Hi ] || fail "the default device gives another answer"
-grep -q '^device cpu, .*: chosen by default' "$work/err" || fail "no line says which device was taken and why"
+grep -q '^device cpu (.*), chosen by default' "$work/err" || fail "no line says which device was taken and why"
 if [ "$adapter" = none ]; then
     start=$SECONDS
     try run "$model" -p x --device webgpu && fail "there is no adapter, but --device webgpu works"
@@ -37,5 +37,11 @@ else
     grep -q "^$name, " "$work/err" || fail "the last line does not name the device"
     try info "$model" --device "$name" || fail "info --device $name: exit $?"
     grep -q 'every operation of the model runs there' "$work/out" || fail "some operations fall back"
+    "$weft" quantize "$model" "$work/other.gguf" IQ4_NL > "$work/out" 2> "$work/err" || fail "quantize: exit $?"
+    try info "$work/other.gguf" --device "$name" || fail "info on IQ4_NL: exit $?"
+    expected=$(grep -c 'runs on the CPU instead' "$work/out")
+    try run "$work/other.gguf" -p x --device "$name" || fail "run on IQ4_NL: exit $?"
+    noted=$(grep -c '^weft: note: .* ran on the CPU' "$work/err")
+    [ "$noted" = $((expected > 0)) ] || fail "info lists $expected operations for the CPU, run notes it $noted times"
 fi
 echo "devices are chosen as promised"

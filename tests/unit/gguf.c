@@ -474,7 +474,7 @@ static void headers_are_checked(void **state) {
     (void)state;
     const struct {
         const char *start, *part;
-    } cases[] = {{"GGUf\3\0\0\0", "magic"},
+    } cases[] = {{"GGUf\3\0\0\0", "first four bytes"},
                  {"GGUF\0\0\0\0", "version 0"},
                  {"GGUF\1\0\0\0", "version 1"},
                  {"GGUF\4\0\0\0", "version 4"},
