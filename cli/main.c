@@ -175,8 +175,8 @@ static int find_command(const char *name) {
     return -1;
 }
 
-/* GCC's OpenMP lets a thread that waits spin for milliseconds, which is faster by a little on an idle
- * machine and slower by ten times when other programs want the cores (docs/performance.md). It
+/* GCC's OpenMP lets a thread that waits spin for milliseconds, which is faster by a little on an
+ * idle machine and slower by ten times when other programs want the cores (docs/performance.md). It
  * reads its environment before main, so asking it to sleep means starting again. Started
  * through another program (a dynamic loader, a checker) it stays as it is. */
 static void share_the_cores(char **argv) {

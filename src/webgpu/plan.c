@@ -102,12 +102,12 @@ uint32_t step_bind(const gpu_caps *caps, plan_step *s, const weft_call *call, in
     /* Storages are rounded up to 16 bytes, so a binding may be too. */
     b->bytes = (before + (bytes ? bytes : 1) + 15) / 16 * 16;
     if (b->bytes > caps->max_binding) {
-        const char *what = tensor == BIND_OUT       ? "output"
+        const char *what = tensor == BIND_OUT       ? "an output"
                            : tensor == BIND_SCRATCH ? "scratch memory"
-                                                    : "input";
+                                                    : "an input";
         s->status = error_set(
             WEFT_LIMIT,
-            "%s: an %s of %llu bytes is larger than the device binds at once (%llu bytes) and this "
+            "%s: %s of %llu bytes is larger than the device binds at once (%llu bytes) and this "
             "op does not split it",
             s->row->name, what, (unsigned long long)bytes, (unsigned long long)caps->max_binding);
     }
