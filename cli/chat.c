@@ -35,7 +35,7 @@ static void cut(conversation *c, size_t n) {
 
 static bool on_text(void *user, const char *text, size_t n) {
     cli_bar_end(user);
-    return fwrite(text, 1, n, stdout) == n && fflush(stdout) == 0;
+    return cli_answer(text, n);
 }
 
 static bool on_prompt(void *user, int32_t done, int32_t total) {

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "weft/llm.h"
 
@@ -75,6 +76,15 @@ bool cli_interrupted(void);
 void cli_forget_interrupt(void);
 
 double cli_seconds(void);
+/* The bytes of the whole UTF-8 character at text[0..n), n >= 1; 0 when there is none. */
+size_t cli_character(const char *text, size_t n);
+/* Writes text[0..n) so that a terminal shows it and does not obey it: control characters but tab
+ * and newline, and bytes that are no character, as U+FFFD. */
+void cli_show(FILE *to, const char *text, size_t n);
+/* Writes a piece of an answer to standard output and flushes it: shown where that is a terminal,
+ * else as it is. False when it cannot be written. */
+bool cli_answer(const char *text, size_t n);
+
 /* "1.2 GB" in a buffer of the caller's. */
 const char *cli_size_text(uint64_t bytes, char out[32]);
 

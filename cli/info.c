@@ -8,15 +8,25 @@ enum { VALUE_COLUMNS = 100 };
 
 /* At most VALUE_COLUMNS bytes of a text, newlines shown as \n, cut at a character. */
 static void print_short(const char *text) {
-    size_t n = 0;
-    for (; n < VALUE_COLUMNS && text[n]; n++) {
+    size_t n = 0, all = strlen(text);
+    while (n < all && n < VALUE_COLUMNS) {
+        size_t length = cli_character(text + n, all - n);
+        if (!length) length = 1;
         if (text[n] == '\n') fputs("\\n", stdout);
-        else if ((unsigned char)text[n] >= ' ' && text[n] != 127) putchar(text[n]);
-        else putchar(' ');
+        else if (text[n] == '\t') putchar(' ');
+        else cli_show(stdout, text + n, length);
+        n += length;
     }
-    for (; text[n] && ((unsigned char)text[n] & 0xC0) == 0x80; n++) putchar(text[n]);
-    if (text[n]) printf("... (%zu bytes)", strlen(text));
+    if (n < all) printf("... (%zu bytes)", all);
     putchar('\n');
+}
+
+/* A name out of the file, at least `width` bytes wide. */
+static void print_name(const char *name, int width) {
+    size_t n = strlen(name);
+    fputs("  ", stdout);
+    cli_show(stdout, name, n);
+    printf("%*s ", n < (size_t)width ? width - (int)n : 0, "");
 }
 
 static int print_values(weft_gguf *f, size_t n) {
@@ -24,7 +34,8 @@ static int print_values(weft_gguf *f, size_t n) {
     for (size_t i = 0; i < n; i++) {
         weft_gguf_value v;
         if (weft_gguf_get_value(f, i, &v) != WEFT_OK) return cli_fail_weft();
-        printf("  %-42s %-14s ", v.key, v.type);
+        print_name(v.key, 42);
+        printf("%-14s ", v.type);
         print_short(v.text);
     }
     return 0;
@@ -36,8 +47,9 @@ static void print_tensor(const weft_gguf_tensor *t) {
     for (int d = 0; d < t->shape.rank; d++)
         at += (size_t)snprintf(shape + at, sizeof shape - at, d ? ", %lld" : "%lld",
                                (long long)t->shape.dim[d]);
-    printf("  %-34s %-9s (%s)%*s %s\n", t->name, weft_dtype_name(t->dtype), shape,
-           at < 20 ? (int)(20 - at) : 0, "", cli_size_text(t->bytes, size));
+    print_name(t->name, 34);
+    printf("%-9s (%s)%*s %s\n", weft_dtype_name(t->dtype), shape, at < 20 ? (int)(20 - at) : 0, "",
+           cli_size_text(t->bytes, size));
 }
 
 static int print_tensors(weft_gguf *f, size_t n, bool wants_all) {

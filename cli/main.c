@@ -49,11 +49,13 @@ static bool belongs_to(const option *o, int c) {
 
 int cli_fail(int code, const char *format, ...) {
     fflush(stdout);
-    fputs("weft: ", stderr);
+    char text[1024];
     va_list args;
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    fputs("weft: ", stderr);
+    cli_show(stderr, text, strlen(text));
     fputc('\n', stderr);
     return code;
 }
@@ -124,7 +126,7 @@ static int take_value(const option *o, const char *text, cli_option *out) {
     bool is_number = end != text && !*end && out->number >= o->least && out->number <= o->most;
     bool is_whole = o->kind == REAL || (strspn(text, "0123456789") == strlen(text));
     if (is_number && is_whole) return 0;
-    return cli_fail(EXIT_USAGE, "--%s takes a %s from %.15g to %.15g, not \"%s\"", o->name,
+    return cli_fail(EXIT_USAGE, "--%s takes a %s from %.16g to %.16g, not \"%s\"", o->name,
                     o->kind == REAL ? "number" : "whole number", o->least, o->most, text);
 }
 
@@ -202,6 +204,8 @@ int main(int argc, char **argv) {
         print_command_help(find_command(argv[2]));
         return EXIT_OK;
     }
+    if (asks_help && argc > 2)
+        return cli_fail(EXIT_USAGE, "there is no command \"%s\" (see weft --help)", argv[2]);
     if (asks_help) {
         print_help();
         return argc > 1 ? EXIT_OK : EXIT_USAGE;

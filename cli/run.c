@@ -23,7 +23,7 @@ static bool on_text(void *user, const char *text, size_t n) {
     output *o = user;
     cli_bar_end(&o->bar);
     if (o->is_silent) return true;
-    o->is_broken = fwrite(text, 1, n, stdout) != n || fflush(stdout) != 0;
+    o->is_broken = !cli_answer(text, n);
     o->ends_line = text[n - 1] == '\n';
     return !o->is_broken;
 }

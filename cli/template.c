@@ -77,7 +77,7 @@ static int print_prompt(weft_model *model, const char *source, size_t n, const c
         if (!text) return cli_fail(EXIT_FAILED, "out of memory");
         int64_t length = render(model, source, n, context, text, cap);
         bool fits = length >= 0 && (size_t)length < cap;
-        if (fits) fwrite(text, 1, (size_t)length, stdout);
+        if (fits) cli_answer(text, (size_t)length);
         free(text);
         if (length < 0) return cli_fail_weft();
         if (fits) return EXIT_OK;

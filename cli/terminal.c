@@ -62,6 +62,47 @@ void cli_bar_end(cli_bar *bar) {
     bar->is_drawn = false;
 }
 
+/* ---- text
+ * ---------------------------------------------------------------------------------------- */
+
+size_t cli_character(const char *text, size_t n) {
+    unsigned char c = (unsigned char)text[0];
+    size_t length = c < 0x80    ? 1
+                    : c >= 0xF5 ? 0
+                    : c >= 0xF0 ? 4
+                    : c >= 0xE0 ? 3
+                    : c >= 0xC2 ? 2
+                                : 0;
+    if (length > n) return 0;
+    for (size_t k = 1; k < length; k++)
+        if (((unsigned char)text[k] & 0xC0) != 0x80) return 0;
+    return length;
+}
+
+/* C0, DEL and C1. */
+static bool is_control(const char *text, size_t length) {
+    unsigned char c = (unsigned char)text[0];
+    return (length == 1 && (c < ' ' || c == 127)) ||
+           (length == 2 && c == 0xC2 && (unsigned char)text[1] < 0xA0);
+}
+
+void cli_show(FILE *to, const char *text, size_t n) {
+    for (size_t at = 0; at < n;) {
+        size_t length = cli_character(text + at, n - at);
+        bool is_plain =
+            length && (!is_control(text + at, length) || text[at] == '\n' || text[at] == '\t');
+        if (is_plain) fwrite(text + at, 1, length, to);
+        else fputs("\xEF\xBF\xBD", to);
+        at += length ? length : 1;
+    }
+}
+
+bool cli_answer(const char *text, size_t n) {
+    if (isatty(STDOUT_FILENO)) cli_show(stdout, text, n);
+    else fwrite(text, 1, n, stdout);
+    return fflush(stdout) == 0 && !ferror(stdout);
+}
+
 /* ---- the rest
  * ------------------------------------------------------------------------------------- */
 

@@ -10,11 +10,8 @@ static void print_piece(const char *text, size_t n) {
     putchar('"');
     for (size_t at = 0; at < n;) {
         unsigned char c = (unsigned char)text[at];
-        size_t length = c < 0x80 ? 1 : c >= 0xF0 ? 4 : c >= 0xE0 ? 3 : c >= 0xC2 ? 2 : 0;
-        bool is_whole = length && at + length <= n;
-        for (size_t k = 1; is_whole && k < length; k++)
-            is_whole = ((unsigned char)text[at + k] & 0xC0) == 0x80;
-        if (!is_whole || c < ' ' || c == 127) {
+        size_t length = cli_character(text + at, n - at);
+        if (!length || c < ' ' || c == 127) {
             if (c == '\n') printf("\\n");
             else if (c == '\t') printf("\\t");
             else printf("\\x%02X", c);

@@ -1,5 +1,6 @@
-/* The thread-local message and the texts of errors.def. The message is cut at a character boundary,
- * so that a long file name cannot leave half a UTF-8 character for a JSON writer to trip over.
+/* The thread-local message and the texts of errors.def. Messages quote files and users, so each is
+ * made fit to be shown: valid UTF-8 (also where a long one is cut) without control characters, for
+ * a terminal that would obey them and a JSON writer that would trip over half a character.
  * SPDX-License-Identifier: MIT */
 #include "base/error.h"
 #undef error_set /* see error.h: macros for static analysis alone */
@@ -8,6 +9,8 @@
 
 #include <stdio.h>
 #include <string.h>
+
+#include "base/utf8.h"
 
 enum { MESSAGE_BYTES = 512 };
 
@@ -22,12 +25,19 @@ static void cut_at_character(char *text, size_t capacity) {
     text[n] = 0;
 }
 
+/* Fits a formatted text into the message. */
+static void keep(char *text, weft_status status) {
+    text[MESSAGE_BYTES - 1] = 0;
+    cut_at_character(text, MESSAGE_BYTES);
+    utf8_tidy(text);
+    memcpy(message, text, strlen(text) + 1);
+    last_status = status;
+}
+
 weft_status error_set_v(weft_status status, const char *format, va_list args) {
     char text[MESSAGE_BYTES];
     vsnprintf(text, sizeof text, format, args);
-    cut_at_character(text, sizeof text);
-    memcpy(message, text, sizeof text);
-    last_status = status;
+    keep(text, status);
     return status;
 }
 
@@ -46,10 +56,7 @@ weft_status error_prefix(weft_status status, const char *format, ...) {
     vsnprintf(prefix, sizeof prefix, format, args);
     va_end(args);
     snprintf(text, sizeof text, "%s: %s", prefix, message);
-    text[MESSAGE_BYTES - 1] = 0;
-    cut_at_character(text, MESSAGE_BYTES);
-    memcpy(message, text, MESSAGE_BYTES);
-    last_status = status;
+    keep(text, status);
     return status;
 }
 

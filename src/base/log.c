@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 static weft_log_fn sink;
 static void *sink_user;
 static weft_log_level sink_level;
@@ -43,6 +45,7 @@ void log_line(weft_log_level level, const char *format, ...) {
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
+    utf8_tidy(line);
     if ((int)level <= read_env()) fprintf(stderr, "weft %s: %s\n", names[level], line);
     else sink(sink_user, level, line);
 }

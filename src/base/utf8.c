@@ -2,6 +2,9 @@
  * SPDX-License-Identifier: MIT */
 #include "base/utf8.h"
 
+#include <stdbool.h>
+#include <string.h>
+
 /* Length a lead byte announces (0 = no lead), and the range its second byte must lie in. */
 static int lead(unsigned char c, unsigned char *low, unsigned char *high) {
     *low = 0x80;
@@ -68,4 +71,18 @@ size_t utf8_complete(const char *text, size_t n) {
         return want > (int)back && good == (int)back ? n - back : n;
     }
     return n;
+}
+
+static bool is_shown(int32_t code) {
+    if (code == '\t' || code == '\n') return true;
+    return code >= ' ' && (code < 0x7F || code > 0x9F);
+}
+
+void utf8_tidy(char *text) {
+    for (size_t n = strlen(text), at = 0; at < n;) {
+        int32_t code;
+        size_t length = (size_t)utf8_decode(text + at, n - at, &code);
+        if (!is_shown(code)) memset(text + at, '?', length);
+        at += length;
+    }
 }

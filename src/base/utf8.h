@@ -18,5 +18,8 @@ int utf8_encode(int32_t code, char out[4]);
 /* The length of the longest prefix of text[0..n) that does not end inside a character that more
  * bytes could still complete. A prefix with bad bytes counts them as complete. */
 size_t utf8_complete(const char *text, size_t n);
+/* Makes a 0-terminated text fit to be shown, in place: bytes that are no character, and control
+ * characters other than tab and newline, become '?'. */
+void utf8_tidy(char *text);
 
 #endif

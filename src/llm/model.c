@@ -105,7 +105,7 @@ static uint64_t count_parameters(const gguf_file *file) {
     return n;
 }
 
-/* Copies a string key, cut at a character; "" when it is absent. */
+/* Copies a string key, cut at a character and fit to be shown; "" when it is absent. */
 static void copy_key(const gguf_file *file, const char *key, char *out, size_t cap) {
     gguf_string s = {"", 0};
     weft_status status = WEFT_OK;
@@ -113,6 +113,7 @@ static void copy_key(const gguf_file *file, const char *key, char *out, size_t c
     size_t n = s.n < cap - 1 ? s.n : utf8_complete(s.data, cap - 1);
     memcpy(out, s.data, n);
     out[n] = 0;
+    utf8_tidy(out);
 }
 
 static void put_sizes(const model *net, weft_model_info *out) {
@@ -142,6 +143,7 @@ weft_status weft_get_model_info(weft_model *m, weft_model_info *out) {
     snprintf(out->tokenizer, sizeof out->tokenizer, "%s%s%s", model_name, pre[0] ? "/" : "", pre);
     snprintf(out->chat_format, sizeof out->chat_format, "%s", chat_format(m));
     snprintf(out->warning, sizeof out->warning, "%s", tokenizer_warning(m->tok));
+    utf8_tidy(out->warning);
     out->n_parameters = count_parameters(m->file);
     out->file_bytes = m->file_bytes;
     if (m->net) put_sizes(m->net, out);

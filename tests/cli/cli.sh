@@ -8,7 +8,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 bad=0
 export XDG_RUNTIME_DIR=${XDG_RUNTIME_DIR:-/tmp}
-for kind in chat endless yarn; do "$tiny" "$work/$kind.gguf" $kind || { echo "cannot write a model"; exit 1; }; done
+for kind in chat endless yarn escape; do "$tiny" "$work/$kind.gguf" $kind || { echo "cannot write a model"; exit 1; }; done
 cd "$work" || exit 1
 
 problem() {
@@ -168,6 +168,25 @@ expect 0 info chat.gguf --device cpu --tensors
 out_has 'blk.1.ffn_down.weight'
 expect 0 info yarn.gguf
 out_has "cannot run it: rotary scaling 'yarn'"
+
+# ---- what a model says or is called is shown on a terminal, not obeyed
+escape=$(printf '\033[2J')
+expect 0 run escape.gguf -p '
+' --raw --device cpu --temp 0
+out_has "$escape" # a file gets it as it is
+if command -v script > /dev/null; then
+    script -qec "'$weft' run escape.gguf -p '
+' --raw --device cpu --temp 0" script.log > out < /dev/null
+    out_has '[2J'
+    grep -qF "$escape" out && problem "an escape sequence reaches the terminal"
+fi
+sed "s/tiny/$escape/; s/gpt-2/q$escape/" chat.gguf > named.gguf
+expect 0 info named.gguf --device cpu
+grep -q "$(printf '\033')" out && problem "info prints escape sequences"
+expect 0 tokenize named.gguf Hi
+grep -q "$(printf '\033')" err && problem "a warning has an escape sequence in it"
+usage 'no command "sing"' help sing
+usage 'from 0 to 9007199254740992' run chat.gguf --seed -1
 
 # ---- quantize
 expect 0 quantize chat.gguf q8.gguf q8_0 --threads 1

@@ -1,6 +1,6 @@
-/* Writes a tiny model for tests of the program: tiny FILE chat|endless|yarn. `chat` answers "Hi"
+/* Writes a tiny model for tests of the program: tiny FILE chat|endless|yarn|escape. `chat` answers "Hi"
  * after a newline, `endless`
- * says x for ever, `yarn` is one that cannot run. SPDX-License-Identifier: MIT */
+ * says x for ever, `yarn` is one that cannot run, `escape` says what a terminal would obey. SPDX-License-Identifier: MIT */
 #include "tiny_model.h"
 
 int main(int argc, char **argv) {
@@ -13,6 +13,13 @@ int main(int argc, char **argv) {
     bool is_chat = !strcmp(argv[2], "chat");
     m.chain = is_chat ? chat : endless;
     m.n_chain = is_chat ? 4 : 1;
+    int32_t escape[] = {tiny_model_byte(&m, '\n'), tiny_model_byte(&m, 27),
+                        tiny_model_byte(&m, '['),  tiny_model_byte(&m, '2'),
+                        tiny_model_byte(&m, 'J'),  1};
+    if (!strcmp(argv[2], "escape")) {
+        m.chain = escape;
+        m.n_chain = 6;
+    }
     if (is_chat)
         m.chat_template = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}"
                           "<|im_end|>\n{% endfor %}<|im_start|>assistant{{ '\n' }}";

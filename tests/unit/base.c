@@ -47,6 +47,14 @@ static void map_finds_what_was_set(void **state) {
     map_free(&m);
 }
 
+static void messages_are_fit_to_be_shown(void **state) {
+    (void)state;
+    error_set(WEFT_INVALID, "a\x1b[2J\xff\xc3 b\xc2\x9b\x7f\tc\n%s", "\xc3\xa9 \xed\xa0\x80");
+    assert_string_equal(error_message(), "a?[2J?? b???\tc\n\xc3\xa9 ???");
+    error_prefix(WEFT_INVALID, "x\ry");
+    assert_string_equal(error_message(), "x?y: a?[2J?? b???\tc\n\xc3\xa9 ???");
+}
+
 static void utf8_follows_the_standard(void **state) {
     (void)state;
     char buf[4];
@@ -87,6 +95,7 @@ int main(void) {
         cmocka_unit_test(failing_allocation_is_a_status),
         cmocka_unit_test(map_finds_what_was_set),
         cmocka_unit_test(utf8_follows_the_standard),
+        cmocka_unit_test(messages_are_fit_to_be_shown),
         cmocka_unit_test(str_grows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
