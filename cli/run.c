@@ -79,7 +79,7 @@ static weft_status generate(const cli_args *args, cli_model *m, const char *prom
     return weft_chat(m->session, messages + !system, system ? 2 : 1, desc);
 }
 
-static int answer(const cli_args *args, cli_model *m, const char *prompt) {
+static int answer(const cli_args *args, cli_model *m, const char *prompt, const char *grammar) {
     weft_generation g;
     output out = {.is_silent = args->opt[OPT_json].is_set, .ends_line = true};
     weft_generate_desc desc = {
@@ -90,6 +90,7 @@ static int answer(const cli_args *args, cli_model *m, const char *prompt) {
         .max_tokens = (int32_t)args->opt[OPT_tokens].number,
         .ignore_eos = args->opt[OPT_ignore_eos].is_set,
         .result = &g,
+        .grammar = grammar,
     };
     int code = cli_sampling(args, &desc.sampling);
     if (code) return code;
@@ -131,6 +132,30 @@ static char *take_prompt(const cli_args *args, int *code) {
     return text;
 }
 
+/* The file that an option names, NULL when it is not given. To be freed. */
+static char *take_file(const cli_option *option, int *code) {
+    if (!option->is_set) return NULL;
+    size_t n = 0;
+    char *text = cli_read_file(option->text, &n);
+    if (!text) *code = EXIT_FAILED;
+    else if (strlen(text) != n)
+        *code = cli_fail(EXIT_FAILED, "%s has a zero byte in it", option->text);
+    return text;
+}
+
+static int run(const cli_args *args, const char *prompt, const char *grammar) {
+    cli_model m;
+    cli_catch_interrupts();
+    int code = cli_open_model(args, &m);
+    if (code) return code;
+    if (args->opt[OPT_system].is_set && !m.info.chat_format[0])
+        code =
+            cli_fail(EXIT_FAILED, "the model has no chat format, so it takes no --system message");
+    else code = answer(args, &m, prompt, grammar);
+    cli_close_model(&m);
+    return code;
+}
+
 int cli_run(const cli_args *args) {
     if (args->opt[OPT_raw].is_set && args->opt[OPT_system].is_set)
         return cli_fail(EXIT_USAGE, "--raw and --system exclude each other");
@@ -138,18 +163,10 @@ int cli_run(const cli_args *args) {
     if (args->opt[OPT_json].is_set) return print_json(NULL, NULL, NULL);
 #endif
     int code = 0;
-    char *prompt = take_prompt(args, &code);
-    if (!prompt) return code;
-    cli_catch_interrupts();
-    cli_model m;
-    code = cli_open_model(args, &m);
-    if (!code) {
-        if (args->opt[OPT_system].is_set && !m.info.chat_format[0])
-            code = cli_fail(EXIT_FAILED,
-                            "the model has no chat format, so it takes no --system message");
-        else code = answer(args, &m, prompt);
-        cli_close_model(&m);
-    }
+    char *grammar = take_file(&args->opt[OPT_grammar], &code);
+    char *prompt = code ? NULL : take_prompt(args, &code);
+    if (prompt) code = run(args, prompt, grammar);
     free(prompt);
+    free(grammar);
     return code;
 }

@@ -10,11 +10,11 @@ allowed() { # FOLDER -> what a file there may include in quotes, as patterns
     src/tensor) echo 'base/* weft/*' ;;
     src/cpu | src/webgpu) echo 'base/* tensor/* format/* weft/weft.h weft/dtypes.def' ;;
     src/gguf) echo 'base/* tensor/dtype.h' ;;
-    src/tokenizer | src/sample | src/template) echo 'base/*' ;;
+    src/tokenizer | src/sample | src/template | src/grammar) echo 'base/*' ;;
     src/model) echo 'weft/weft.h tensor/fused.h gguf/* base/*' ;;
-    src/llm) echo 'weft/* gguf/* format/* tensor/dtype.h model/* tokenizer/* sample/* template/template.h base/*' ;;
+    src/llm) echo 'weft/* gguf/* format/* tensor/dtype.h model/* tokenizer/* sample/* template/template.h grammar/grammar.h base/*' ;;
     cli | server | examples) echo 'weft/*' ;;
-    bench) echo 'weft/* base/* gguf/* tokenizer/* llm/vocabulary.h' ;; # a part is measured from inside
+    bench) echo 'weft/* base/* gguf/* tokenizer/* grammar/grammar.h llm/vocabulary.h' ;; # a part is measured from inside
     *) echo '*' ;; # tests and tools
     esac
 }
@@ -23,7 +23,7 @@ for file in $(c_files; files 'src/*.def' 'include/*.def'); do
     folder=$(dirname "$file")
     case $file in include/*) continue ;; server/*) folder=server ;; esac
     case $folder in
-    src/base | src/format | src/tensor | src/cpu | src/webgpu | src/gguf | src/tokenizer | src/sample | src/template | src/model) ;;
+    src/base | src/format | src/tensor | src/cpu | src/webgpu | src/gguf | src/tokenizer | src/sample | src/template | src/grammar | src/model) ;;
     src/llm | cli | server | examples | bench | tests | tests/* | tools) ;;
     *) problem "$file: the folder $folder has no row in tools/check_includes.sh" && continue ;;
     esac

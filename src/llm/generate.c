@@ -27,6 +27,7 @@ typedef struct generation {
     weft_generation *result;
     token_stream stream;
     stops stops;
+    constraint constraint;
     str piece, shown; /* scratch: a token's characters; what may be given out */
     bool is_refused;  /* on_text said stop */
     double start;
@@ -108,10 +109,15 @@ static weft_status draw_tokens(generation *g, double *last_at) {
         r->finish = WEFT_FINISH_LENGTH;
         if (r->n_prompt + r->n_generated >= s->desc.n_ctx) return WEFT_OK;
         int32_t id;
+        bool is_over;
+        TRY(constraint_mask(&g->constraint, tokenizer_n_tokens(s->model->tok), s->sampler,
+                            &is_over));
+        r->finish = WEFT_FINISH_STOP;
+        if (is_over) return WEFT_OK;
         TRY(sampler_draw(s->sampler, s->logits, s->tokens.ids, s->tokens.n, &id, NULL));
         *last_at = clock_seconds();
         if (r->first_token_seconds <= 0) r->first_token_seconds = *last_at - g->start;
-        r->finish = WEFT_FINISH_STOP;
+        TRY(constraint_accept(&g->constraint, id));
         if (!g->desc->ignore_eos && tokenizer_is_end(s->model->tok, id)) return WEFT_OK;
         r->n_generated++;
         TRY(take_token(g, id));
@@ -134,6 +140,7 @@ static weft_status run(generation *g, const int32_t *ids, size_t n) {
     str_clear(&g->s->text);
     TRY(check_desc(g->desc));
     TRY(session_open_sampler(g->s, &g->desc->sampling, false));
+    TRY(constraint_open(g->s->model, g->desc, &g->constraint));
     TRY(read_prompt(g, ids, n));
     double read_at = clock_seconds(), last_at = read_at;
     weft_status status = draw_tokens(g, &last_at);
@@ -157,8 +164,11 @@ static weft_status generate(weft_session *s, const int32_t *ids, size_t n,
     *g.result = unused;
     g.stops.stop = desc->stop;
     g.stops.n_stop = desc->n_stop;
+    g.stream.is_started = desc->grammar != NULL; /* not a byte may be dropped */
     g.start = clock_seconds();
     weft_status status = run(&g, ids, n);
+    if (s->sampler) sampler_set_mask(s->sampler, NULL);
+    constraint_close(&g.constraint);
     stops_free(&g.stops);
     str_free(&g.piece);
     str_free(&g.shown);

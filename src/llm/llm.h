@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "gguf/gguf.h"
+#include "grammar/grammar.h"
 #include "model/model.h"
 #include "sample/sample.h"
 #include "tokenizer/tokenizer.h"
@@ -24,6 +25,7 @@ struct weft_model {
     } kv[2];           /* f16, f32 */
     int32_t *controls; /* the vocabulary's control tokens */
     size_t n_controls;
+    grammar_vocab *grammar_vocab;           /* made when a grammar first needs it */
     struct template_program *chat_template; /* NULL when the file has none that can be used */
     char chat_problem[256];                 /* why it cannot be used, "" = nothing */
     atomic_bool is_busy;                    /* one thread at a time */
@@ -90,6 +92,19 @@ weft_status stops_feed(stops *s, const char *text, size_t n, str *out);
 /* The text is over: what is pending is shown, up to a stop string. */
 weft_status stops_end(stops *s, str *out);
 void stops_free(stops *s);
+
+/* What holds an answer to a grammar (constrain.c); all-zero: none, and the functions do nothing. */
+typedef struct constraint {
+    grammar *grammar;
+    grammar_matcher *matcher;
+    uint32_t *mask;
+} constraint;
+weft_status constraint_open(weft_model *m, const weft_generate_desc *desc, constraint *c);
+/* Gives the sampler the mask for the next token. *is_over: the text ends here, and the vocabulary
+ * has no token to say so. */
+weft_status constraint_mask(constraint *c, size_t n_vocab, sampler *s, bool *is_over);
+weft_status constraint_accept(constraint *c, int32_t id);
+void constraint_close(constraint *c);
 
 /* The ids of a conversation in the model's chat format, ready for the answer (chat.c). */
 weft_status chat_encode(weft_model *m, const weft_chat_message *messages, size_t n,

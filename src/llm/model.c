@@ -69,6 +69,7 @@ void weft_model_free(weft_model *m) {
     if (model_n_sessions(m)) return; /* they borrow it: the last one to close frees it */
     for (int i = 0; i < 2; i++) kv_close(m->kv[i].cache);
     model_free(m->net);
+    grammar_vocab_close(m->grammar_vocab);
     tokenizer_close(m->tok);
     gguf_close(m->file);
     mem_free(m->controls);

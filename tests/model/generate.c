@@ -378,6 +378,31 @@ static void seeds_reproduce(void **state) {
     close_rig(&r);
 }
 
+/* ---- grammars -------------------------------------------------------------------------------- */
+
+/* A model with random weights, held to a grammar: every answer is one of its texts. */
+static void answers_follow_the_grammar(void **state) {
+    (void)state;
+    tiny_model m = {.seed = 3, .has_output = true, .eos = 1 + 1};
+    rig r = open_rig(&m, 0);
+    weft_generate_desc desc = {.grammar = "root ::= [1-9]{3} \"-\" (\"ab\" | \"\u00e9\")"};
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        desc.sampling = (weft_sampling){.temperature = seed ? 2 : 0, .seed = seed};
+        heard h = generate(&r, "hello", desc, (heard){0});
+        assert_int_equal(h.result.finish, WEFT_FINISH_STOP);
+        assert_int_equal(strspn(h.text, "123456789"), 3);
+        if (strcmp(h.text + 3, "-ab") && strcmp(h.text + 3, "-\xC3\xA9"))
+            fail_msg("\"%s\"", h.text);
+    }
+    desc.grammar = "root ::= \"a";
+    assert_fails(weft_generate(r.session, "hello", desc), WEFT_FORMAT, "grammar, line 1");
+    desc = (weft_generate_desc){.grammar = "root ::= \"a\"", .ignore_eos = true};
+    assert_fails(weft_generate(r.session, "hello", desc), WEFT_INVALID, "ignore_eos");
+    desc = (weft_generate_desc){.max_tokens = 3, .ignore_eos = true};
+    assert_int_equal(generate(&r, "hello", desc, (heard){0}).result.n_generated, 3);
+    close_rig(&r);
+}
+
 /* ---- chat ------------------------------------------------------------------------------------ */
 
 #define CHATML                                                                                     \
@@ -482,6 +507,7 @@ int main(void) {
         cmocka_unit_test(turns_reuse_the_cache),
         cmocka_unit_test(stop_may_come_with_the_last_bytes),
         cmocka_unit_test(sessions_keep_a_freed_model),
+        cmocka_unit_test(answers_follow_the_grammar),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
 }
