@@ -15,8 +15,8 @@
 
 enum { TILE_W = 4, TILE_X = 3 }; /* rows of weights and of x that a tile multiplies at once */
 
-/* A row of x in blocks of CODES, for calls of WEFT_FAST: x is about d * q, |q| <= CODES_TOP, and s is
- * d times the sum of a block's q. Where weights are d' * q' + m, a block's product is
+/* A row of x in blocks of CODES, for calls of WEFT_FAST: x is about d * q, |q| <= CODES_TOP, and s
+ * is d times the sum of a block's q. Where weights are d' * q' + m, a block's product is
  * d d' sum(q q') + m s, whose inner sum is of integers. (8 bits instead of 16 are hardly faster and
  * cost as much of a model's accuracy as its weights' 4 bits: docs/kernels.md.) */
 enum { CODES = 32, CODES_TOP = 127 * 256 };
@@ -38,8 +38,8 @@ typedef struct cpu_kernels {
      * TILE_X; n at most 512. */
     void (*tile)(const float *w, int64_t w_stride, const float *x, int64_t x_stride, int64_t n,
                  float *out, int64_t out_stride);
-    /* n elements (whole blocks) of x as codes. A block whose largest is below 2^-60 becomes zeros; one
-     * whose largest is not finite makes every product NaN. */
+    /* n elements (whole blocks) of x as codes. A block whose largest is below 2^-60 becomes zeros;
+     * one whose largest is not finite makes every product NaN. */
     void (*codes)(const float *x, int64_t n, cpu_codes out);
     /* The product of n weights with a row of codes, by the weights' dtype; NULL: there is none. */
     float (*codes_dot[WEFT_DTYPE_NUMBERS])(const void *w, int64_t n, cpu_codes x);

@@ -1,5 +1,5 @@
-/* Products of 16-bit codes with AVX2: weights are widened to 16 bits, and one madd makes 16 products
- * and adds them in pairs, so that a block takes two. SPDX-License-Identifier: MIT */
+/* Products of 16-bit codes with AVX2: weights are widened to 16 bits, and one madd makes 16
+ * products and adds them in pairs, so that a block takes two. SPDX-License-Identifier: MIT */
 #include "cpu/kernels.h"
 
 #if defined(__x86_64__)

@@ -103,7 +103,7 @@ static weft_status run_fast(job *j) {
     if (!memory) return WEFT_NO_MEMORY;
     for (int64_t r = 0; r < j->n_x; r++) {
         float *d = memory + r * row_floats;
-        j->codes[r] = (cpu_codes){(int16_t *)(d + 2 * n_blocks), d, d + n_blocks};
+        j->codes[r] = (cpu_codes){(int16_t *)(void *)(d + 2 * n_blocks), d, d + n_blocks};
         j->cpu->kernels->codes(j->x + r * j->x_stride, j->n_k, j->codes[r]);
     }
     parallel_for(j->cpu->n_threads, j->n_w, cpu_grain(j->n_k * j->n_x), run_codes, j);

@@ -89,7 +89,7 @@ static void spread(grammar *g, reverse *r, uint8_t flag) {
     }
 }
 
-/* ---- the order of rules ----------------------------------------------------------------------- */
+/* ---- the order of rules ---------------------------------------------------------------------- */
 
 typedef struct left_calls {
     int32_t *callees; /* of rule r: callees[first[r] .. first[r + 1]) */
@@ -176,7 +176,7 @@ static weft_status order_rules(grammar *g) {
     return status;
 }
 
-/* ---- finishing ---------------------------------------------------------------------------------- */
+/* ---- finishing ------------------------------------------------------------------------------- */
 
 static void find_classes(grammar *g) {
     bool is_cut[257] = {false};

@@ -152,7 +152,7 @@ weft_status grammar_matcher_mask(grammar_matcher *m, uint32_t *bits) {
     return WEFT_OK;
 }
 
-/* ---- following a text ------------------------------------------------------------------------- */
+/* ---- following a text ------------------------------------------------------------------------ */
 
 static weft_status advance(grammar_matcher *m, const char *bytes, size_t n, int32_t *to) {
     engine *e = m->e;
@@ -206,7 +206,7 @@ weft_status grammar_matcher_rollback(grammar_matcher *m, size_t steps) {
     return WEFT_OK;
 }
 
-/* ---- opening and closing ----------------------------------------------------------------------- */
+/* ---- opening and closing --------------------------------------------------------------------- */
 
 static void engine_release(engine *e) {
     if (!e || --e->n_users > 0) return;

@@ -90,7 +90,7 @@ weft_status states_intern(states *s, pair *pairs, size_t n, int32_t *out) {
     return WEFT_OK;
 }
 
-/* ---- closure ---------------------------------------------------------------------------------- */
+/* ---- closure --------------------------------------------------------------------------------- */
 
 /* Makes the table of seen pairs anew, twice as large as `found` needs. */
 static weft_status refill_seen(states *s) {

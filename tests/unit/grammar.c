@@ -136,7 +136,7 @@ static bool chart_may_end(const cfg *g, const chart *c) {
     return false;
 }
 
-/* ---- random grammars, as text and as productions ----------------------------------------------- */
+/* ---- random grammars, as text and as productions --------------------------------------------- */
 
 static int range_symbol(int lo, int hi) { return RANGE + 256 * lo + hi; }
 
@@ -265,7 +265,7 @@ static void random_grammar(rng *r, cfg *g, str *out) {
     drop_unproductive(g);
 }
 
-/* ---- a small vocabulary ------------------------------------------------------------------------ */
+/* ---- a small vocabulary ---------------------------------------------------------------------- */
 
 static const char *const pieces[] = {"a",
                                      "b",
@@ -390,7 +390,7 @@ static void masks_equal_brute_force(void **state) {
     assert_true(n_compared >= 300 && n_left > 10);
 }
 
-/* ---- GBNF --------------------------------------------------------------------------------------- */
+/* ---- GBNF ----------------------------------------------------------------------------------- */
 
 static weft_status open_gbnf(const char *text, grammar **out) {
     return grammar_open_gbnf(text, strlen(text), out);
