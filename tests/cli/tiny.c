@@ -1,6 +1,6 @@
 /* Writes a tiny model for tests of the program: tiny FILE chat|endless|yarn|escape. `chat` answers
- * "Hi" after a newline, `endless` says x for ever, `yarn` is one that cannot run, `escape` says what
- * a terminal would obey. SPDX-License-Identifier: MIT */
+ * "Hi" after a newline, `endless` says x for ever, `yarn` is one that cannot run, `escape` says
+ * what a terminal would obey. SPDX-License-Identifier: MIT */
 #include "tiny_model.h"
 
 int main(int argc, char **argv) {
