@@ -15,7 +15,7 @@
 enum { NFA_NONE = -1, NFA_MOST_NODES = 1 << 19 };
 
 typedef enum nfa_kind {
-    NFA_SPLIT, /* to next, and to arg unless it is NFA_NONE, without a byte; lo = 1: ends a loop */
+    NFA_SPLIT,  /* to next, and to arg unless it is NFA_NONE, without a byte; lo = 1: ends a loop */
     NFA_RANGE,  /* to next with a byte of lo..hi */
     NFA_CALL,   /* through rule arg, then to next */
     NFA_END,    /* the rule is done */
