@@ -73,8 +73,11 @@ static bool answer(cli_model *m, conversation *c, weft_generate_desc desc) {
         return true;
     }
     printf("\n");
-    if (fflush(stdout) != 0) return false;
-    if (g.finish == WEFT_FINISH_CANCELLED && !was_interrupted) return false; /* stdout is gone */
+    bool is_refused = g.finish == WEFT_FINISH_CANCELLED && !was_interrupted;
+    if (fflush(stdout) != 0 || is_refused) {
+        cli_fail(0, "standard output cannot be written");
+        return false;
+    }
     if (isatty(STDERR_FILENO))
         fprintf(stderr, "\033[2m[%s%d tokens, %.1f/s; context %d of %d]\033[0m\n",
                 was_interrupted ? "interrupted, " : "", g.n_generated, g.generate_rate,

@@ -194,32 +194,40 @@ static void share_the_cores(char **argv) {
     if (setenv("OMP_WAIT_POLICY", "passive", 1) == 0) execv(self, argv);
 }
 
-int main(int argc, char **argv) {
-    if (argc > 1) share_the_cores(argv);
-    /* Without this folder the Vulkan drivers complain on standard error, many times. */
-    setenv("XDG_RUNTIME_DIR", "/tmp", 0);
+/* Help and version. -1 = the first argument asks for neither. */
+static int answer_help(int argc, char **argv) {
     const char *first = argc > 1 ? argv[1] : "--help";
-    bool asks_help = !strcmp(first, "--help") || !strcmp(first, "-h") || !strcmp(first, "help");
-    if (asks_help && argc > 2 && find_command(argv[2]) >= 0) {
-        print_command_help(find_command(argv[2]));
-        return EXIT_OK;
-    }
-    if (asks_help && argc > 2)
-        return cli_fail(EXIT_USAGE, "there is no command \"%s\" (see weft --help)", argv[2]);
-    if (asks_help) {
-        print_help();
-        return argc > 1 ? EXIT_OK : EXIT_USAGE;
-    }
     if (!strcmp(first, "--version")) {
         printf("weft %s\n", weft_version());
         return EXIT_OK;
     }
-    int c = find_command(first);
-    if (c < 0) return cli_fail(EXIT_USAGE, "there is no command \"%s\" (see weft --help)", first);
+    if (strcmp(first, "--help") != 0 && strcmp(first, "-h") != 0 && strcmp(first, "help") != 0)
+        return -1;
+    if (argc <= 2) {
+        print_help();
+        return argc > 1 ? EXIT_OK : EXIT_USAGE;
+    }
+    int c = find_command(argv[2]);
+    if (c < 0) return cli_fail(EXIT_USAGE, "there is no command \"%s\" (see weft --help)", argv[2]);
+    print_command_help(c);
+    return EXIT_OK;
+}
+
+static int run_command(int argc, char **argv) {
+    int c = find_command(argv[1]);
+    if (c < 0) return cli_fail(EXIT_USAGE, "there is no command \"%s\" (see weft --help)", argv[1]);
     cli_args args = {0};
     int code = parse(c, argc - 2, argv + 2, &args);
     if (code == 0) code = commands[c].run(&args);
-    if (code == -1) code = EXIT_OK;
+    return code == -1 ? EXIT_OK : code;
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1) share_the_cores(argv);
+    /* Without this folder the Vulkan drivers complain on standard error, many times. */
+    setenv("XDG_RUNTIME_DIR", "/tmp", 0);
+    int code = answer_help(argc, argv);
+    if (code < 0) code = run_command(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         if (code == EXIT_OK) code = cli_fail(EXIT_FAILED, "standard output cannot be written");
     }

@@ -185,6 +185,15 @@ expect 0 info named.gguf --device cpu
 grep -q "$(printf '\033')" out && problem "info prints escape sequences"
 expect 0 tokenize named.gguf Hi
 grep -q "$(printf '\033')" err && problem "a warning has an escape sequence in it"
+if [ -e /dev/full ]; then
+    for command in '--help' '--version' 'run chat.gguf -p x --device cpu' 'chat chat.gguf --device cpu'; do
+        got=0
+        # shellcheck disable=SC2086 # the words are arguments
+        echo Hi | "$weft" $command > /dev/full 2> err || got=$?
+        [ $got = 1 ] || problem "weft $command > /dev/full: exit $got, expected 1"
+        err_has 'standard output'
+    done
+fi
 usage 'no command "sing"' help sing
 usage 'from 0 to 9007199254740992' run chat.gguf --seed -1
 
