@@ -137,7 +137,7 @@ static int talk(cli_model *m, conversation *c, weft_generate_desc desc, line_rea
 }
 
 int cli_chat(const cli_args *args) {
-    cli_catch_interrupts();
+    cli_catch_interrupts(false);
     cli_model m;
     int code = cli_open_model(args, &m);
     if (code) return code;

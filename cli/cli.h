@@ -70,8 +70,9 @@ void cli_bar_begin(cli_bar *bar, const char *what);
 void cli_bar_update(cli_bar *bar, double fraction);
 void cli_bar_end(cli_bar *bar);
 
-/* Ctrl-C: after cli_catch_interrupts() it sets a flag, which cli_interrupted() reads. */
-void cli_catch_interrupts(void);
+/* Ctrl-C: after this it sets a flag, which cli_interrupted() reads and the library is told before
+ * each forward. With second_kills a second one does not wait for that. */
+void cli_catch_interrupts(bool second_kills);
 bool cli_interrupted(void);
 void cli_forget_interrupt(void);
 

@@ -51,7 +51,7 @@ int cli_quantize(const cli_args *args) {
         return cli_fail(EXIT_USAGE, "%s is the input: give the output another name", out);
     cli_bar bar;
     cli_bar_begin(&bar, "quantizing");
-    cli_catch_interrupts();
+    cli_catch_interrupts(true);
     weft_set_log(on_log, &bar, WEFT_LOG_WARN);
     weft_status status = weft_quantize(in, out,
                                        (weft_quantize_desc){

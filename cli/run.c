@@ -145,7 +145,7 @@ static char *take_file(const cli_option *option, int *code) {
 
 static int run(const cli_args *args, const char *prompt, const char *grammar) {
     cli_model m;
-    cli_catch_interrupts();
+    cli_catch_interrupts(true);
     int code = cli_open_model(args, &m);
     if (code) return code;
     if (args->opt[OPT_system].is_set && !m.info.chat_format[0])

@@ -26,8 +26,10 @@ static void on_interrupt(int number) {
     was_interrupted = 1;
 }
 
-void cli_catch_interrupts(void) {
-    struct sigaction action = {.sa_handler = on_interrupt}; /* no SA_RESTART: reads end */
+void cli_catch_interrupts(bool second_kills) {
+    /* no SA_RESTART: reads end */
+    struct sigaction action = {.sa_handler = on_interrupt,
+                               .sa_flags = second_kills ? (int)SA_RESETHAND : 0};
     sigaction(SIGINT, &action, NULL);
 }
 
