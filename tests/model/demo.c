@@ -116,7 +116,7 @@ static void greedy_text_is_the_other_engines(void **state) {
     }
     assert_true(n_clear >= 12);
     weft_session_close(s);
-    /* Token by token, as text is generated, rounding allowed: the cache's f16 is the largest part. */
+    /* Token by token, as text is generated, rounding allowed. */
     s = weft_session_open(model, (weft_session_desc){.precision = WEFT_FAST, .n_batch = 1});
     enum { N_FAST = 12 };
     float *fast = calloc((N_FAST - FIRST) * n_vocab, sizeof *fast);
