@@ -4,6 +4,10 @@
 
 #ifdef _OPENMP
 #include <omp.h>
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "base/mem.h"
 #endif
 
 void parallel_for(int n_threads, int64_t n, int64_t grain,
@@ -23,6 +27,56 @@ void parallel_for(int n_threads, int64_t n, int64_t grain,
         int64_t count = n / pieces + (i < n % pieces);
         run(context, first, first + count);
     }
+}
+
+#ifdef _OPENMP
+typedef struct gate {
+    pthread_mutex_t mutex;
+    pthread_cond_t opened;
+    bool is_open;
+} gate;
+
+static void *wait_at(void *context) {
+    gate *g = context;
+    pthread_mutex_lock(&g->mutex);
+    while (!g->is_open) pthread_cond_wait(&g->opened, &g->mutex);
+    pthread_mutex_unlock(&g->mutex);
+    return NULL;
+}
+
+/* Threads that are all there at once, as OpenMP's will be: how many more than this one can be made. */
+static int count_threads(int want) {
+    enum { MOST = 1024 };
+    static const gate closed = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
+    gate g = closed;
+    pthread_t *threads = mem_array((size_t)want, sizeof *threads);
+    int n = 0;
+    while (threads && n < want && n < MOST && pthread_create(&threads[n], NULL, wait_at, &g) == 0)
+        n++;
+    pthread_mutex_lock(&g.mutex);
+    g.is_open = true;
+    pthread_cond_broadcast(&g.opened);
+    pthread_mutex_unlock(&g.mutex);
+    for (int i = 0; i < n; i++) pthread_join(threads[i], NULL);
+    mem_free(threads);
+    return n;
+}
+#endif
+
+int parallel_open(int n_threads) {
+#ifdef _OPENMP
+    int want = n_threads - 1;
+    if (want <= 0) return 1;
+    int got = count_threads(want);
+    if (got < want) got /= 2; /* near a limit: leave room for the rest of the program */
+#pragma omp parallel num_threads(got + 1)
+    { /* makes the pool while the room for it is known to be there */
+    }
+    return got + 1;
+#else
+    (void)n_threads;
+    return 1;
+#endif
 }
 
 int parallel_cores(void) {

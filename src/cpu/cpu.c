@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/parallel.h"
 
@@ -97,7 +98,11 @@ static weft_status open(weft_device *dev, const weft_device_desc *desc, int inde
             index);
     cpu_state *cpu = mem_alloc(sizeof *cpu);
     if (!cpu) return WEFT_NO_MEMORY;
-    cpu->n_threads = desc->n_threads > 0 ? desc->n_threads : parallel_cores();
+    int wanted = desc->n_threads > 0 ? desc->n_threads : parallel_cores();
+    cpu->n_threads = parallel_open(wanted);
+    if (cpu->n_threads < wanted)
+        log_line(WEFT_LOG_WARN, "cpu: %d threads instead of %d: no more can be made here",
+                 cpu->n_threads, wanted);
     weft_status status = make_levels(cpu);
     if (status != WEFT_OK) mem_free(cpu);
     else *state = cpu;

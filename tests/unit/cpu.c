@@ -1,6 +1,10 @@
 /* The CPU backend's own parts: exp, rounding to half precision at each level, memory that is used
  * again, wrapped memory, the choice of a level. What ops compute is in tests/ops.
  * SPDX-License-Identifier: MIT */
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <math.h>
 
 #include "cpu/cpu.h"
@@ -172,8 +176,32 @@ static void the_level_can_be_limited(void **state) {
     assert_non_null(strstr(weft_message(), "cpu:1"));
 }
 
+/* In a process of its own, before OpenMP has made its threads here: with room for a few threads a device that is
+ * asked for many works with those. */
+static void few_threads_are_enough(void **state) {
+    (void)state;
+    if (getenv("WEFT_TEST_CHECKED")) skip_because(false, "a checker needs the address space");
+    pid_t child = fork();
+    if (child == 0) {
+        unsigned long pages = 0;
+        FILE *f = fopen("/proc/self/statm", "r");
+        if (!f || fscanf(f, "%lu", &pages) != 1) _exit(0);
+        fclose(f);
+        rlim_t room = pages * (rlim_t)sysconf(_SC_PAGESIZE) + ((rlim_t)100 << 20);
+        if (setrlimit(RLIMIT_AS, &(struct rlimit){room, room})) _exit(3);
+        weft_device *dev = weft_open(&(weft_device_desc){.name = "cpu", .n_threads = 64});
+        weft_tensor *x = weft_zeros(dev, WEFT_F32, weft_1d(1 << 20));
+        _exit(weft_tensor_status(weft_add(x, x)) == WEFT_OK ? 0 : 4);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (!WIFEXITED(status) || WEXITSTATUS(status))
+        fail_msg("the process ended with status %d", status);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(few_threads_are_enough),
         cmocka_unit_test(exp_is_within_two_ulp),
         cmocka_unit_test(rounding_to_half_is_the_same_at_each_level),
         cmocka_unit_test(fast_calls_take_codes),
