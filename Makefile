@@ -2,8 +2,9 @@
 # Each command installs what it needs (it says what), and a second run needs no network.
 # SPDX-License-Identifier: MIT
 
-PROMPT ?= What is a loom? Answer in three sentences.
-N ?= 128
+PROMPT ?= Why do we have seasons?
+N ?= 160
+SEED ?= 2
 DEVICE ?=
 PREFIX ?= /usr/local
 MODEL ?= $(or $(WEFT_CACHE),$(HOME)/.cache/weft)/models/SmolLM2-135M-Instruct.Q4_1.gguf
@@ -14,12 +15,12 @@ export PROMPT
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 12
 	@echo
-	@echo 'make demo PROMPT="Why is the sky blue?" N=64 DEVICE=cpu    another question'
+	@echo 'make demo PROMPT="Why is the sky blue?" SEED=7 N=64 DEVICE=cpu'
 	@echo 'make install PREFIX=$$HOME/.local                           another place'
 
 demo: build ## set up, build, fetch a small model, and let it answer a question
 	@tools/setup.sh model
-	@build/release/weft run $(MODEL) -p "$$PROMPT" -n $(N) $(if $(DEVICE),--device $(DEVICE))
+	@build/release/weft run $(MODEL) -p "$$PROMPT" -n $(N) --seed $(SEED) $(if $(DEVICE),--device $(DEVICE))
 
 build: ## the library and the program, in build/release
 	@tools/setup.sh packages build
