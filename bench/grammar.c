@@ -74,6 +74,8 @@ static weft_status measure(const tokenizer *t, const grammar *g, const char *tex
 
 static weft_status open_grammar(const char *kind, const char *text, size_t n, grammar **out) {
     if (!strcmp(kind, "gbnf")) return grammar_open_gbnf(text, n, out);
+    if (!strcmp(kind, "regex")) return grammar_open_regex(text, n, out);
+    if (!strcmp(kind, "json-schema")) return grammar_open_json_schema(text, n, out);
     return error_set(WEFT_INVALID, "%s is no kind of grammar", kind);
 }
 

@@ -90,7 +90,8 @@ static int answer(const cli_args *args, cli_model *m, const char *prompt, const 
         .max_tokens = (int32_t)args->opt[OPT_tokens].number,
         .ignore_eos = args->opt[OPT_ignore_eos].is_set,
         .result = &g,
-        .grammar = grammar,
+        .grammar = args->opt[OPT_grammar].is_set ? grammar : NULL,
+        .json_schema = args->opt[OPT_grammar].is_set ? NULL : grammar,
     };
     int code = cli_sampling(args, &desc.sampling);
     if (code) return code;
@@ -162,8 +163,12 @@ int cli_run(const cli_args *args) {
 #ifndef WEFT_HAVE_JANSSON
     if (args->opt[OPT_json].is_set) return print_json(NULL, NULL, NULL);
 #endif
+    if (args->opt[OPT_grammar].is_set && args->opt[OPT_json_schema].is_set)
+        return cli_fail(EXIT_USAGE, "--grammar and --json-schema exclude each other");
     int code = 0;
-    char *grammar = take_file(&args->opt[OPT_grammar], &code);
+    const cli_option *which = &args->opt[OPT_grammar];
+    if (!which->is_set) which = &args->opt[OPT_json_schema];
+    char *grammar = take_file(which, &code);
     char *prompt = code ? NULL : take_prompt(args, &code);
     if (prompt) code = run(args, prompt, grammar);
     free(prompt);

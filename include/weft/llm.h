@@ -164,10 +164,10 @@ typedef struct weft_generate_desc {
     bool ignore_eos;         /* go on after a token that ends the text; such tokens have no text */
     bool parse_special;      /* control tokens written out in the prompt become those tokens */
     weft_generation *result; /* filled in when not NULL, also on failure */
-    /* What the answer must follow (docs/grammars.md), NULL = anything: a grammar in GBNF. An answer
-     * that ends with WEFT_FINISH_STOP is a whole text of the grammar, unless a stop string cut it.
-     */
-    const char *grammar;
+    /* What the answer must follow (docs/grammars.md): a grammar in GBNF, or a JSON Schema for a
+     * JSON text; NULL = anything. An answer that ends with WEFT_FINISH_STOP is a whole text of the
+     * grammar, unless a stop string cut it. */
+    const char *grammar, *json_schema;
 } weft_generate_desc;
 
 /* Continues a text. The prompt is the whole context: what the session already holds of it is

@@ -20,6 +20,11 @@ typedef struct grammar grammar;
 /* llama.cpp's notation; the text must follow the rule `root`. What is wrong is WEFT_FORMAT (a line
  * and the reason), what is too big WEFT_LIMIT, what is not known here WEFT_UNSUPPORTED. */
 weft_status grammar_open_gbnf(const char *text, size_t n, grammar **out);
+/* An ECMA-262 regular expression that the whole text must match. */
+weft_status grammar_open_regex(const char *text, size_t n, grammar **out);
+/* A JSON Schema: the text is a JSON value that the schema accepts. A keyword that is not supported
+ * is WEFT_UNSUPPORTED and named, with the place where it stands. */
+weft_status grammar_open_json_schema(const char *text, size_t n, grammar **out);
 void grammar_close(grammar *g);
 
 /* The vocabulary, ordered for the walk. Immutable: matchers in several threads may share it. */

@@ -19,7 +19,7 @@ void nfa_builder_free(nfa_builder *b) {
     *b = (nfa_builder){0};
 }
 
-static weft_status add(nfa_builder *b, nfa_kind kind, int32_t next, int32_t arg, int32_t *out) {
+weft_status nfa_add(nfa_builder *b, nfa_kind kind, int32_t next, int32_t arg, int32_t *out) {
     REQUIRE(b->n < NFA_MOST_NODES, WEFT_LIMIT, too_big, NFA_MOST_NODES);
     TRY(mem_reserve((void **)&b->nodes, &b->capacity, b->n + 1, sizeof *b->nodes));
     *out = (int32_t)b->n;
@@ -28,7 +28,7 @@ static weft_status add(nfa_builder *b, nfa_kind kind, int32_t next, int32_t arg,
 }
 
 static weft_status add_out(nfa_builder *b, nfa_frag *f) {
-    TRY(add(b, NFA_SPLIT, NFA_NONE, NFA_NONE, &f->out));
+    TRY(nfa_add(b, NFA_SPLIT, NFA_NONE, NFA_NONE, &f->out));
     f->end = (int32_t)b->n;
     return WEFT_OK;
 }
@@ -40,7 +40,7 @@ weft_status nfa_empty(nfa_builder *b, nfa_frag *f) {
 
 static weft_status single(nfa_builder *b, nfa_kind kind, int32_t arg, nfa_frag *f) {
     f->begin = (int32_t)b->n;
-    TRY(add(b, kind, (int32_t)b->n + 1, arg, &f->start));
+    TRY(nfa_add(b, kind, (int32_t)b->n + 1, arg, &f->start));
     return add_out(b, f);
 }
 
@@ -61,7 +61,7 @@ weft_status nfa_text(nfa_builder *b, const char *bytes, size_t n, nfa_frag *f) {
     f->begin = f->start = (int32_t)b->n;
     for (size_t i = 0; i < n; i++) {
         int32_t node = 0;
-        TRY(add(b, NFA_RANGE, (int32_t)b->n + 1, NFA_NONE, &node));
+        TRY(nfa_add(b, NFA_RANGE, (int32_t)b->n + 1, NFA_NONE, &node));
         b->nodes[node].lo = b->nodes[node].hi = (uint8_t)bytes[i];
     }
     return add_out(b, f);
@@ -75,7 +75,7 @@ void nfa_concat(nfa_builder *b, nfa_frag *f, const nfa_frag *g) {
 
 weft_status nfa_either(nfa_builder *b, nfa_frag *f, const nfa_frag *g) {
     int32_t split = 0;
-    TRY(add(b, NFA_SPLIT, f->start, g->start, &split));
+    TRY(nfa_add(b, NFA_SPLIT, f->start, g->start, &split));
     int32_t old = f->out;
     f->start = split;
     TRY(add_out(b, f));
@@ -102,7 +102,7 @@ weft_status nfa_repeat(nfa_builder *b, nfa_frag *f, int64_t least, int64_t most)
             b->nodes[b->n++] = node;
         }
     int32_t entry = 0, last = (int32_t)b->n + 1;
-    TRY(add(b, NFA_SPLIT, f->start, least == 0 ? last : NFA_NONE, &entry));
+    TRY(nfa_add(b, NFA_SPLIT, f->start, least == 0 ? last : NFA_NONE, &entry));
     for (int64_t c = 0; c < copies; c++) {
         nfa_node *out = &b->nodes[f->out + c * size];
         bool is_last = c + 1 == copies, may_stop = c + 1 >= least;

@@ -49,6 +49,8 @@ typedef struct nfa_frag {
     int32_t begin, end, start, out;
 } nfa_frag;
 
+/* One bare node, for graphs that fragments cannot express. */
+weft_status nfa_add(nfa_builder *b, nfa_kind kind, int32_t next, int32_t arg, int32_t *out);
 weft_status nfa_empty(nfa_builder *b, nfa_frag *f);
 weft_status nfa_fail(nfa_builder *b, nfa_frag *f); /* matches nothing at all */
 weft_status nfa_byte(nfa_builder *b, int lo, int hi, nfa_frag *f);

@@ -48,10 +48,14 @@ weft_status vocabulary_for_grammar(const tokenizer *t, grammar_vocab **out) {
 
 weft_status constraint_open(weft_model *m, const weft_generate_desc *desc, constraint *c) {
     *c = (constraint){0};
-    if (!desc->grammar) return WEFT_OK;
+    const char *text = desc->grammar ? desc->grammar : desc->json_schema;
+    if (!text) return WEFT_OK;
+    REQUIRE(!desc->grammar || !desc->json_schema, WEFT_INVALID,
+            "an answer follows a grammar or a JSON Schema, not both");
     REQUIRE(!desc->ignore_eos, WEFT_INVALID,
             "a grammar says where the text ends, so ignore_eos cannot go with it");
-    TRY(grammar_open_gbnf(desc->grammar, strlen(desc->grammar), &c->grammar));
+    if (desc->grammar) TRY(grammar_open_gbnf(text, strlen(text), &c->grammar));
+    else TRY(grammar_open_json_schema(text, strlen(text), &c->grammar));
     if (!m->grammar_vocab) TRY(vocabulary_for_grammar(m->tok, &m->grammar_vocab));
     c->mask = mem_array((tokenizer_n_tokens(m->tok) + 31) / 32, sizeof *c->mask);
     if (!c->mask) return WEFT_NO_MEMORY;

@@ -164,7 +164,7 @@ static weft_status generate(weft_session *s, const int32_t *ids, size_t n,
     *g.result = unused;
     g.stops.stop = desc->stop;
     g.stops.n_stop = desc->n_stop;
-    g.stream.is_started = desc->grammar != NULL; /* not a byte may be dropped */
+    g.stream.is_started = desc->grammar || desc->json_schema; /* not a byte may be dropped */
     g.start = clock_seconds();
     weft_status status = run(&g, ids, n);
     if (s->sampler) sampler_set_mask(s->sampler, NULL);

@@ -394,6 +394,18 @@ static void answers_follow_the_grammar(void **state) {
         if (strcmp(h.text + 3, "-ab") && strcmp(h.text + 3, "-\xC3\xA9"))
             fail_msg("\"%s\"", h.text);
     }
+#ifdef WEFT_HAVE_JANSSON
+    desc = (weft_generate_desc){.json_schema = "{\"enum\": [17, \"x\", null]}"};
+    for (uint64_t seed = 1; seed < 8; seed++) {
+        desc.sampling = (weft_sampling){.temperature = 2, .seed = seed};
+        heard h = generate(&r, "hello", desc, (heard){0});
+        assert_int_equal(h.result.finish, WEFT_FINISH_STOP);
+        assert_non_null(strstr("17 \"x\" null", h.text));
+    }
+    desc.grammar = "root ::= \"a\"";
+    assert_fails(weft_generate(r.session, "hello", desc), WEFT_INVALID, "not both");
+    desc.json_schema = NULL;
+#endif
     desc.grammar = "root ::= \"a";
     assert_fails(weft_generate(r.session, "hello", desc), WEFT_FORMAT, "grammar, line 1");
     desc = (weft_generate_desc){.grammar = "root ::= \"a\"", .ignore_eos = true};
