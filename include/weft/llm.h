@@ -12,9 +12,9 @@
  * sentence), NULL arguments give an error and not a crash, descriptor structs are passed by value
  * and all-zero means defaults, nothing is printed.
  *
- * - A *model* is a file's weights on one device, with its tokenizer and chat format. It borrows the
- *   device: free the model before closing the device. On the CPU the weights stay in the mapped
- *   file.
+ * - A *model* is a file's weights on one device, with its tokenizer and chat format. It keeps the
+ *   device: one that is closed before goes with the last model on it. On the CPU the weights stay
+ *   in the mapped file.
  * - A *session* is one context: the tokens so far, and their keys and values (the KV cache). It
  *   borrows the model. A model can have many sessions.
  * - Tokens are int32_t ids, 0 .. n_vocab-1.

@@ -125,7 +125,7 @@ typedef struct weft_device_info {
  * (library, adapter) pairs. `out` may be NULL when cap is 0. */
 WEFT_API int weft_list_devices(weft_device_info *out, int cap);
 /* Opens a device; NULL desc = all defaults. NULL on failure. weft_close frees it with every tensor
- * that belongs to it. */
+ * that belongs to it, at once or, while models are loaded on it, with the last of them. */
 WEFT_API weft_device *weft_open(const weft_device_desc *desc);
 WEFT_API void weft_close(weft_device *dev);
 WEFT_API weft_status weft_get_device_info(weft_device *dev, weft_device_info *out);

@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "model/loader.h"
+#include "tensor/fused.h"
 
 static const struct {
     const char *name;
@@ -165,6 +166,7 @@ weft_status model_load(weft_device *dev, const gguf_file *file, model_progress o
     model *m = mem_alloc(sizeof *m);
     if (!m) return WEFT_NO_MEMORY;
     m->dev = dev;
+    device_retain(dev);
     loader l = {.m = m, .file = file, .on_progress = on_progress, .user = user};
     l.copies = info.kind == WEFT_KIND_GPU || info.kind == WEFT_KIND_SOFTWARE;
     for (size_t i = 0; i < gguf_n_tensors(file); i++) l.total += gguf_tensor_at(file, i)->bytes;
@@ -179,5 +181,6 @@ void model_free(model *m) {
     for (size_t i = 0; i < m->n_owned; i++) weft_free(m->owned[i]);
     mem_free(m->owned);
     mem_free(m->layers);
+    device_release(m->dev);
     mem_free(m);
 }

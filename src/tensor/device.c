@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/parallel.h"
 #include "tensor/dtype.h"
+#include "tensor/fused.h"
 
 #define WEFT_BACKEND(name) extern const weft_backend name##_backend;
 #include "tensor/backends.def"
@@ -180,14 +181,26 @@ weft_device *weft_open(const weft_device_desc *desc) {
     return open_on(backend, index, desc);
 }
 
-void weft_close(weft_device *dev) {
-    if (!dev || device_enter(dev) != WEFT_OK) return;
+static void destroy(weft_device *dev) {
     while (dev->scope->parent) weft_scope_pop(dev);
     tensor_free_all(&dev->root);
     tensor_free_all(&dev->kept);
     dev->backend->close(dev->state);
     if (dev->fallback) weft_backends[0]->close(dev->fallback);
     mem_free(dev);
+}
+
+void device_retain(weft_device *dev) { dev->n_holders++; }
+
+void device_release(weft_device *dev) {
+    if (--dev->n_holders == 0 && dev->is_closed) destroy(dev);
+}
+
+void weft_close(weft_device *dev) {
+    if (!dev || device_enter(dev) != WEFT_OK) return;
+    dev->is_closed = true;
+    if (dev->n_holders) device_leave(dev); /* it goes with the last model on it */
+    else destroy(dev);
 }
 
 weft_status weft_get_device_info(weft_device *dev, weft_device_info *out) {

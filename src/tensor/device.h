@@ -30,6 +30,8 @@ struct weft_device {
     uint64_t warned; /* a bit per op that fell back */
     _Atomic(uintptr_t) owner;
     int entered;
+    int n_holders; /* models on it */
+    bool is_closed;
 };
 
 /* Every public function on a device enters and leaves; nested calls of one thread are fine, another

@@ -6,6 +6,10 @@
 
 #include "weft/weft.h"
 
+/* A model keeps its device: after weft_close the device lives on until the last release. */
+void device_retain(weft_device *dev);
+void device_release(weft_device *dev);
+
 enum { KV_PAGE = 256 }; /* positions in a page of a key or value cache */
 
 /* Writes rows into a cache: pages (n_pages, n_kv_heads, KV_PAGE, head_dim) f16 or f32, x (n_rows,

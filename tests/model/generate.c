@@ -504,6 +504,19 @@ static void sessions_keep_a_freed_model(void **state) {
     weft_session_close(second); /* the model goes with it: a leak checker would see it */
 }
 
+static void models_keep_a_closed_device(void **state) {
+    (void)state;
+    tiny_model m = fox();
+    weft_device *own = tiny_model_device();
+    weft_model *model = weft_model_load(own, tiny_model_file(&m), (weft_model_desc){0});
+    weft_session *session = weft_session_open(model, (weft_session_desc){0});
+    weft_close(own);
+    weft_model_free(model);
+    assert_ok(weft_generate(session, ">", (weft_generate_desc){.max_tokens = 3}));
+    assert_string_equal(weft_session_text(session), "The quick br");
+    weft_session_close(session); /* model and device go with it */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_end_token_ends),
@@ -519,6 +532,7 @@ int main(void) {
         cmocka_unit_test(turns_reuse_the_cache),
         cmocka_unit_test(stop_may_come_with_the_last_bytes),
         cmocka_unit_test(sessions_keep_a_freed_model),
+        cmocka_unit_test(models_keep_a_closed_device),
         cmocka_unit_test(answers_follow_the_grammar),
     };
     return cmocka_run_group_tests(tests, open_device, close_device);
