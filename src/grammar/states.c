@@ -71,7 +71,8 @@ weft_status states_intern(states *s, pair *pairs, size_t n, int32_t *out) {
     size_t at = hash_bytes(pairs, kept * sizeof *pairs, 1) & (s->n_slots - 1);
     for (; s->slots[at]; at = (at + 1) & (s->n_slots - 1)) {
         const state *one = &s->list[s->slots[at] - 1];
-        if (one->n != kept || memcmp(s->pairs + one->first, pairs, kept * sizeof *pairs)) continue;
+        if (one->n != kept) continue;
+        if (kept && memcmp(s->pairs + one->first, pairs, kept * sizeof *pairs) != 0) continue;
         *out = (int32_t)s->slots[at] - 1;
         return WEFT_OK;
     }
