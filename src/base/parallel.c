@@ -44,11 +44,10 @@ static void *wait_at(void *context) {
     return NULL;
 }
 
-/* Threads that are all there at once, as OpenMP's will be: how many more than this one can be made. */
+/* How many threads more than this one can be there at once, as OpenMP's will be. */
 static int count_threads(int want) {
     enum { MOST = 1024 };
-    static const gate closed = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
-    gate g = closed;
+    gate g = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
     pthread_t *threads = mem_array((size_t)want, sizeof *threads);
     int n = 0;
     while (threads && n < want && n < MOST && pthread_create(&threads[n], NULL, wait_at, &g) == 0)

@@ -10,8 +10,9 @@
  * before. */
 void parallel_for(int n_threads, int64_t n, int64_t grain,
                   void (*run)(void *context, int64_t first, int64_t last), void *context);
-/* How many of n_threads this process can really have (its limits on threads and address space), at least 1; their pool
- * is ready afterwards. OpenMP's library ends the process when a thread cannot be made, so ask here first. */
+/* How many of n_threads this process can really have (its limits on threads and address space), at
+ * least 1; their pool is ready afterwards. OpenMP's library ends the process when a thread cannot
+ * be made, so ask here first. */
 int parallel_open(int n_threads);
 /* The machine's usable cores (affinity respected). */
 int parallel_cores(void);

@@ -176,8 +176,8 @@ static void the_level_can_be_limited(void **state) {
     assert_non_null(strstr(weft_message(), "cpu:1"));
 }
 
-/* In a process of its own, before OpenMP has made its threads here: with room for a few threads a device that is
- * asked for many works with those. */
+/* In a process of its own, before OpenMP has made its threads here: with room for a few threads a
+ * device that is asked for many works with those. */
 static void few_threads_are_enough(void **state) {
     (void)state;
     if (getenv("WEFT_TEST_CHECKED")) skip_because(false, "a checker needs the address space");
