@@ -141,6 +141,8 @@ static weft_status rank_rules(grammar *g, const left_calls *l, int32_t *path, si
                 depth--;
                 continue;
             }
+            /* `first` counts what is in `callees`, so there is one here.
+             * NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
             int32_t callee = l->callees[at[depth - 1]++];
             REQUIRE(g->rules[callee].rank != OPEN, WEFT_UNSUPPORTED,
                     "the rule %s is left-recursive: it can call itself before any character",

@@ -150,7 +150,7 @@ static weft_status take_class(parser *p, nfa_frag *f) {
     if (is_negated) p->at++;
     while (peek(p) != ']') {
         if (peek(p) < 0 || peek(p) == '\n') return fail(p, "a character class is not closed");
-        int32_t lo, hi;
+        int32_t lo = 0, hi = 0;
         TRY(take_char(p, &lo));
         hi = lo;
         if (peek(p) == '-' && p->at + 1 < p->n && p->text[p->at + 1] != ']') {
@@ -296,13 +296,14 @@ static weft_status take_body(parser *p, nfa_frag *body) {
 }
 
 static weft_status take_rule(parser *p) {
-    int32_t rule;
+    int32_t rule = 0;
     nfa_frag body = {0};
     TRY(take_name(p, &rule));
     skip_spaces(p, false);
     if (!looking_at(p, "::=")) return fail(p, "\"::=\" is expected after a rule's name");
     p->at += 3;
     skip_spaces(p, true);
+    /* take_name has made the rule. NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
     if (p->b.rules[rule].is_defined)
         return fail(p, "the rule %s is defined twice", p->b.rules[rule].name);
     TRY(take_body(p, &body));
@@ -310,13 +311,14 @@ static weft_status take_rule(parser *p) {
 }
 
 static weft_status parse(parser *p, grammar **out) {
-    uint32_t root;
+    uint32_t root = 0;
     skip_spaces(p, true);
     while (peek(p) >= 0) {
         TRY(take_rule(p));
         skip_spaces(p, true);
     }
-    REQUIRE(map_get(&p->names, "root", 4, &root) && p->b.rules[root].is_defined, WEFT_FORMAT,
+    bool has_root = p->b.rules && map_get(&p->names, "root", 4, &root);
+    REQUIRE(has_root && p->b.rules[root].is_defined, WEFT_FORMAT,
             "the grammar has no rule \"root\"");
     for (size_t r = 0; r < p->b.n_rules; r++) {
         if (p->b.rules[r].is_defined) continue;

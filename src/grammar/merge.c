@@ -206,7 +206,7 @@ weft_status schema_flatten(schema *s, json_t *in, json_t **out) {
     json_t *todo = json_pack("[O]", in), *flat = json_true();
     weft_status status = schema_own(s, todo);
     for (size_t i = 0; status == WEFT_OK && i < json_array_size(todo); i++) {
-        json_t *one = json_array_get(todo, i), *target, *own = one;
+        json_t *one = json_array_get(todo, i), *target = NULL, *own = one;
         if (i == MOST_STEPS)
             return schema_fail(s, WEFT_LIMIT, "more than %d schemas are merged by $ref and allOf",
                                MOST_STEPS);

@@ -107,8 +107,8 @@ static weft_status build_whole(ranges *r, int n, const int32_t end[4], int32_t *
             here[t] = NFA_NONE;
             if (t & ~tight) continue;
             int least = i == 0 && n > 1 ? 1 : 0, most = 9;
-            if (t & 1) least = r->low->whole[i];
-            if (t & 2) most = r->high->whole[i];
+            if (t & 1) least = (unsigned char)r->low->whole[i];
+            if (t & 2) most = (unsigned char)r->high->whole[i];
             TRY(add_choices(r, t, least, most, next, &here[t]));
         }
         memcpy(next, here, sizeof next);
