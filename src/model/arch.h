@@ -11,7 +11,7 @@
 #include "weft/weft.h"
 
 /* Sizes that shapes are made of: vocabulary, embedding, feed-forward, all query heads together, all
- * KV heads together, rotated pairs of a head. */
+ * KV heads together, one head, rotated pairs of a head. */
 typedef enum model_size {
     SIZE_ONE,
     SIZE_VOCAB,
@@ -19,6 +19,7 @@ typedef enum model_size {
     SIZE_FF,
     SIZE_HEADS,
     SIZE_KV_HEADS,
+    SIZE_HEAD,
     SIZE_PAIRS
 } model_size;
 

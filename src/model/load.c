@@ -50,6 +50,8 @@ static weft_status find(loader *l, model_role role, int layer, const gguf_tensor
     *out = NULL;
     if (!((p->arch->required | p->arch->optional) >> role & 1)) return WEFT_OK;
     const gguf_tensor *t = gguf_find_tensor(l->file, name.text);
+    REQUIRE(!t || role != ROLE_ROPE_FREQS || !(p->yarn.factor > 0), WEFT_UNSUPPORTED,
+            "tensor '%s' beside YaRN is not supported", name.text);
     if (!t) {
         REQUIRE(p->arch->optional >> role & 1, WEFT_FORMAT, "tensor '%s' is missing", name.text);
         return WEFT_OK;
@@ -141,6 +143,7 @@ static weft_status load_all(loader *l) {
         TRY(find(l, (model_role)role, 0, &t));
         if (t) TRY(loader_put(l, t, &m->w[role]));
     }
+    if (m->p.yarn.factor > 0) TRY(loader_put_yarn(l, &m->w[ROLE_ROPE_FREQS]));
     if (!m->w[ROLE_OUTPUT]) m->w[ROLE_OUTPUT] = m->w[ROLE_TOKEN_EMBD];
     for (int i = 0; i < m->p.n_layers; i++) TRY(load_layer(l, i, &m->layers[i]));
     TRY(check_unused(l));

@@ -18,6 +18,8 @@ typedef struct loader {
 
 /* A tensor of its own: in place, copied, or (vectors) converted to f32. The model owns it. */
 weft_status loader_put(loader *l, const gguf_tensor *t, weft_tensor **out);
+/* YaRN's factors, which no file has. */
+weft_status loader_put_yarn(loader *l, weft_tensor **out);
 /* run->count siblings t[0..) of one format as one matrix, with their biases (each may be NULL). */
 weft_status loader_put_run(loader *l, const gguf_tensor *const *t, const gguf_tensor *const *bias,
                            model_run *run);

@@ -19,11 +19,18 @@ typedef struct model_params {
     int32_t n_rot;       /* rotated dimensions of a head, even */
     int32_t n_ctx_train; /* the context the model was made for */
     float norm_eps, rope_base, rope_scale;
+    float attention_scale; /* of q k^T; 0 = 1 / sqrt(head_dim) */
+    struct {
+        float factor, beta_fast, beta_slow; /* factor 0: no YaRN */
+        int32_t n_ctx;                      /* the context before it was stretched */
+    } yarn;
 } model_params;
 
 /* Reads and checks them; the error names the key. */
 weft_status model_read_params(const gguf_file *file, model_params *out);
 int64_t model_size_of(const model_params *p, model_size size);
+/* What YaRN divides the angle of each of the n_rot / 2 pairs by (rope.c). */
+void model_yarn_factors(const model_params *p, float *factors);
 
 /* Sibling matrices that read the same input (Q, K, V; gate, up), as few matrices as their formats
  * allow: a run holds `count` siblings from number `first` on, one below the other. */

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: MIT */
 #include "model/model.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -74,6 +75,37 @@ static weft_status find_arch(const gguf_file *file, const model_arch **out) {
                      (int)(name.n < 60 ? name.n : 60), name.data);
 }
 
+static bool is_text(gguf_string s, const char *text) {
+    return s.n == strlen(text) && !memcmp(s.data, text, s.n);
+}
+
+/* YaRN's keys. It also stretches queries and keys by 0.1 ln(factor) + 1 (equation 22), times a
+ * factor of the file's; both together stretch the scores by its square. */
+static weft_status read_yarn(reader *r, model_params *p) {
+    float extra;
+    TRY(read_number(r, "rope.scaling.factor", 0, &p->yarn.factor));
+    REQUIRE(p->yarn.factor >= 1, WEFT_FORMAT, "key '%s' is %g, expected 1 or more", r->key,
+            (double)p->yarn.factor);
+    TRY(read_size(r, "rope.scaling.original_context_length", MAX_CONTEXT, p->n_ctx_train,
+                  &p->yarn.n_ctx));
+    TRY(read_number(r, "rope.scaling.yarn_beta_fast", 32, &p->yarn.beta_fast));
+    TRY(read_number(r, "rope.scaling.yarn_beta_slow", 1, &p->yarn.beta_slow));
+    TRY(read_number(r, "rope.scaling.attn_factor", 1, &extra));
+    double stretch = (double)extra * (0.1 * log((double)p->yarn.factor) + 1);
+    REQUIRE(p->n_rot == p->head_dim, WEFT_UNSUPPORTED,
+            "YaRN with %d of %d dimensions rotated is not supported", p->n_rot, p->head_dim);
+    REQUIRE(p->rope_base > 1, WEFT_FORMAT, "YaRN with a rotary base of %g is not possible",
+            (double)p->rope_base);
+    p->attention_scale = (float)(stretch * stretch / sqrt((double)p->head_dim));
+    static const char *const others[] = {"rope.scaling.yarn_ext_factor",
+                                         "rope.scaling.yarn_attn_factor",
+                                         "rope.scaling.yarn_log_multiplier"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        REQUIRE(!gguf_find(r->file, key_of(r, others[i])), WEFT_UNSUPPORTED,
+                "key '%s' is not supported", r->key);
+    return WEFT_OK;
+}
+
 /* Rotary embedding: which dimensions turn, and how positions are stretched. */
 static weft_status read_rope(reader *r, model_params *p) {
     TRY(read_size(r, "rope.dimension_count", p->head_dim, p->head_dim, &p->n_rot));
@@ -86,13 +118,13 @@ static weft_status read_rope(reader *r, model_params *p) {
     gguf_string type = {"none", 4};
     gguf_get_string(r->file, key_of(r, "rope.scaling.type"), &type, &status);
     TRY(status);
-    bool is_linear = type.n == 6 && !memcmp(type.data, "linear", 6);
-    bool is_none = type.n == 4 && !memcmp(type.data, "none", 4);
-    REQUIRE(is_linear || is_none, WEFT_UNSUPPORTED,
+    bool is_linear = is_text(type, "linear"), is_yarn = is_text(type, "yarn");
+    REQUIRE(is_linear || is_yarn || is_text(type, "none"), WEFT_UNSUPPORTED,
             "rotary scaling '%.*s' (key '%s') is not supported", (int)(type.n < 60 ? type.n : 60),
             type.data, r->key);
+    if (is_yarn) TRY(read_yarn(r, p));
     if (is_linear) TRY(read_number(r, "rope.scaling.factor", factor, &factor));
-    p->rope_scale = 1 / factor;
+    p->rope_scale = is_yarn ? 1 : 1 / factor;
     return WEFT_OK;
 }
 
@@ -158,6 +190,7 @@ int64_t model_size_of(const model_params *p, model_size size) {
     case SIZE_FF: return p->n_ff;
     case SIZE_HEADS: return (int64_t)p->n_heads * p->head_dim;
     case SIZE_KV_HEADS: return (int64_t)p->n_kv_heads * p->head_dim;
+    case SIZE_HEAD: return p->head_dim;
     case SIZE_PAIRS: return p->n_rot / 2;
     }
     return 0;

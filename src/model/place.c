@@ -51,6 +51,18 @@ weft_status loader_put(loader *l, const gguf_tensor *t, weft_tensor **out) {
     return progress(l, t);
 }
 
+weft_status loader_put_yarn(loader *l, weft_tensor **out) {
+    int64_t n = model_size_of(&l->m->p, SIZE_PAIRS);
+    float *factors = mem_array((size_t)n, sizeof *factors);
+    if (!factors) return WEFT_NO_MEMORY;
+    model_yarn_factors(&l->m->p, factors);
+    weft_tensor *made = weft_from(l->m->dev, WEFT_F32, weft_1d(n), factors);
+    mem_free(factors);
+    TRY(own(l, made, "rotary factors"));
+    *out = made;
+    return WEFT_OK;
+}
+
 /* One sibling's matrix and bias into their rows of the run, from row `at` on. */
 static weft_status put_rows(model_run *run, const gguf_tensor *t, const gguf_tensor *bias,
                             int64_t at) {

@@ -44,13 +44,15 @@ static weft_tensor *attention(model *m, const model_layer *layer, weft_tensor *x
     weft_tensor *q = weft_reshape(qkv[0], weft_3d(in->n, p->n_heads, p->head_dim));
     weft_tensor *k = weft_reshape(qkv[1], weft_3d(in->n, p->n_kv_heads, p->head_dim));
     weft_tensor *v = weft_reshape(qkv[2], weft_3d(in->n, p->n_kv_heads, p->head_dim));
+    if (layer->w[ROLE_Q_NORM]) q = weft_rms_norm(q, layer->w[ROLE_Q_NORM], p->norm_eps);
+    if (layer->w[ROLE_K_NORM]) k = weft_rms_norm(k, layer->w[ROLE_K_NORM], p->norm_eps);
     weft_rope_desc rope = {p->n_rot, p->rope_base, p->arch->pairing, p->rope_scale,
                            m->w[ROLE_ROPE_FREQS]};
     q = weft_rope(q, in->positions, rope); /* (n, n_heads, head_dim) */
     k = weft_rope(k, in->positions, rope); /* (n, n_kv_heads, head_dim) */
     k_pages = fused_kv_write(k_pages, k, in->slots);
     v_pages = fused_kv_write(v_pages, v, in->slots);
-    weft_tensor *a = fused_attention(q, k_pages, v_pages, in->table, in->rows, 0);
+    weft_tensor *a = fused_attention(q, k_pages, v_pages, in->table, in->rows, p->attention_scale);
     a = weft_reshape(a, weft_2d(in->n, heads));
     return weft_linear(a, layer->w[ROLE_O], layer->w[ROLE_O_BIAS]); /* (n, n_embd) */
 }

@@ -8,7 +8,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 bad=0
 export XDG_RUNTIME_DIR=${XDG_RUNTIME_DIR:-/tmp}
-for kind in chat endless yarn escape; do "$tiny" "$work/$kind.gguf" $kind || { echo "cannot write a model"; exit 1; }; done
+for kind in chat endless longrope escape; do "$tiny" "$work/$kind.gguf" $kind || { echo "cannot write a model"; exit 1; }; done
 cd "$work" || exit 1
 
 problem() {
@@ -74,7 +74,7 @@ failure() {
 }
 failure 'nothing.gguf' run nothing.gguf -p x --device cpu
 one_sentence
-failure 'yarn' run yarn.gguf -p x --device cpu
+failure 'longrope' run longrope.gguf -p x --device cpu
 one_sentence
 failure 'tpu' run chat.gguf -p x --device tpu
 one_sentence
@@ -138,7 +138,7 @@ input=text expect 0 tokenize --ids chat.gguf
 out_is '99 12 100'
 input=text expect 0 tokenize chat.gguf -
 out_has '"\n"'
-expect 0 tokenize yarn.gguf x # no architecture is needed for that
+expect 0 tokenize longrope.gguf x # no architecture is needed for that
 
 # ---- template
 printf '[{"role": "user", "content": "Hi"}]' > messages.json
@@ -166,8 +166,8 @@ done
 grep -q 'blk.1.' out && problem "later layers are listed without --tensors"
 expect 0 info chat.gguf --device cpu --tensors
 out_has 'blk.1.ffn_down.weight'
-expect 0 info yarn.gguf
-out_has "cannot run it: rotary scaling 'yarn'"
+expect 0 info longrope.gguf
+out_has "cannot run it: rotary scaling 'longrope'"
 
 # ---- what a model says or is called is shown on a terminal, not obeyed
 escape=$(printf '\033[2J')

@@ -1,5 +1,5 @@
-/* Writes a tiny model for tests of the program: tiny FILE chat|endless|yarn|escape. `chat` answers
- * "Hi" after a newline, `endless` says x for ever, `yarn` is one that cannot run, `escape` says
+/* Writes a tiny model for tests of the program: tiny FILE chat|endless|longrope|escape. `chat` answers
+ * "Hi" after a newline, `endless` says x for ever, `longrope` is one that cannot run, `escape` says
  * what a terminal would obey. SPDX-License-Identifier: MIT */
 #include "tiny_model.h"
 
@@ -23,7 +23,7 @@ int main(int argc, char **argv) {
     if (is_chat)
         m.chat_template = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}"
                           "<|im_end|>\n{% endfor %}<|im_start|>assistant{{ '\n' }}";
-    if (!strcmp(argv[2], "yarn")) m.scaling = "yarn";
+    if (!strcmp(argv[2], "longrope")) m.scaling = "longrope";
     str bytes = {0};
     tiny_model_bytes(&m, &bytes);
     FILE *f = fopen(argv[1], "wb");

@@ -10,7 +10,7 @@ SPDX-License-Identifier: MIT
 """
 import numpy as np
 
-EMBD, OUT_NORM, OUT, FACTORS, ATTN_NORM, Q, K, V, QB, KB, VB, O, OB, FFN_NORM, GATE, UP, DOWN = range(17)
+EMBD, OUT_NORM, OUT, FACTORS, ATTN_NORM, Q, K, V, QB, KB, VB, O, OB, FFN_NORM, GATE, UP, DOWN, QN, KN = range(19)
 MASK = (1 << 64) - 1
 POSITIONS = (0, 1, 7, 255, 256, 299)
 
@@ -29,13 +29,14 @@ def uniform(state, n):
 
 class Model:
     def __init__(self, seed, layers=2, embd=32, ff=48, heads=4, kv_heads=2, head_dim=8, n_rot=8, output=False,
-                 bias=False, factors=False, linear=1.0):
+                 bias=False, factors=False, linear=1.0,
+                 halves=False, head_norms=False, out_bias=True, yarn=0.0, yarn_ctx=64):
         self.__dict__.update(locals())
         self.vocab = 2 + 257
 
     def weight(self, role, layer, rows, columns):
         u = uniform(self.seed * 1000003 + layer * 100 + role & MASK, rows * columns).reshape(rows, columns)
-        if role in (OUT_NORM, ATTN_NORM, FFN_NORM):
+        if role in (OUT_NORM, ATTN_NORM, FFN_NORM, QN, KN):
             w = 0.8 + 0.4 * u
         elif role == FACTORS:
             w = 1 + 3 * u
@@ -53,18 +54,33 @@ class Model:
     def norm(self, x, w):
         return x / np.sqrt((x * x).mean(-1, keepdims=True) + float(np.float32(1e-5))) * w
 
-    def rope(self, x):
-        """x (n, heads, head_dim): neighbours (2i, 2i+1) of the first n_rot dimensions turn."""
-        n, pairs = x.shape[0], self.n_rot // 2
+    def rates(self):
+        """What a pair's angle grows by from one position to the next."""
+        pairs = self.n_rot // 2
         factors = self.vector(FACTORS, 0, pairs) if self.factors else np.ones(pairs)
         rate = 10000.0 ** (-2.0 * np.arange(pairs) / self.n_rot) / factors / self.linear
-        angle = np.arange(n)[:, None] * rate
+        if self.yarn:  # the paper's gamma(r) of the number of turns, with the ramp between whole pairs
+            at = lambda turns: self.n_rot * np.log(self.yarn_ctx / (2 * np.pi * turns)) / (2 * np.log(10000.0))
+            low, high = max(np.floor(at(32)), 0), min(np.ceil(at(1)), self.n_rot - 1)
+            slow = np.clip((np.arange(pairs) - low) / max(high - low, 0.001), 0, 1)
+            rate = rate * (1 - slow) + rate / self.yarn * slow
+        return rate
+
+    def rope(self, x):
+        """x (n, heads, head_dim): neighbours (2i, 2i+1) of the first n_rot dimensions turn, or halves (i, i + n_rot/2)."""
+        n, pairs = x.shape[0], self.n_rot // 2
+        angle = np.arange(n)[:, None] * self.rates()
         c, s = np.cos(angle)[:, None, :], np.sin(angle)[:, None, :]
+        first = slice(0, pairs) if self.halves else slice(0, self.n_rot, 2)
+        second = slice(pairs, self.n_rot) if self.halves else slice(1, self.n_rot, 2)
         out = x.copy()
-        a, b = x[..., 0 : self.n_rot : 2], x[..., 1 : self.n_rot : 2]
-        out[..., 0 : self.n_rot : 2] = a * c - b * s
-        out[..., 1 : self.n_rot : 2] = a * s + b * c
-        return out
+        a, b = x[..., first], x[..., second]
+        out[..., first] = a * c - b * s
+        out[..., second] = a * s + b * c
+        return out * (0.1 * np.log(self.yarn) + 1) if self.yarn else out
+
+    def head_norm(self, x, role, layer):
+        return self.norm(x, self.vector(role, layer, self.head_dim)) if self.head_norms else x
 
     def project(self, x, layer, role, bias_role, rows):
         y = x @ self.weight(role, layer, rows, x.shape[-1]).T
@@ -72,8 +88,8 @@ class Model:
 
     def attention(self, x, layer):
         n, d, h, g = x.shape[0], self.head_dim, self.heads, self.kv_heads
-        q = self.rope(self.project(x, layer, Q, QB, h * d).reshape(n, h, d))
-        k = self.rope(self.project(x, layer, K, KB, g * d).reshape(n, g, d))
+        q = self.rope(self.head_norm(self.project(x, layer, Q, QB, h * d).reshape(n, h, d), QN, layer))
+        k = self.rope(self.head_norm(self.project(x, layer, K, KB, g * d).reshape(n, g, d), KN, layer))
         v = self.project(x, layer, V, VB, g * d).reshape(n, g, d)
         out = np.empty((n, h, d))
         hidden = np.triu(np.full((n, n), -np.inf), 1)
@@ -82,7 +98,7 @@ class Model:
             scores = q[:, i] @ k[:, kv].T / np.sqrt(d) + hidden
             p = np.exp(scores - scores.max(-1, keepdims=True))
             out[:, i] = p / p.sum(-1, keepdims=True) @ v[:, kv]
-        return self.project(out.reshape(n, h * d), layer, O, OB, self.embd)
+        return self.project(out.reshape(n, h * d), layer, O, OB if self.out_bias else None, self.embd)
 
     def logits(self, ids):
         table = self.weight(EMBD, 0, self.vocab, self.embd)
@@ -100,6 +116,9 @@ class Model:
 MODELS = {
     "plain": Model(1),
     "rich": Model(2, output=True, bias=True, factors=True, n_rot=6, linear=2.0, kv_heads=1),
+    "yarn": Model(4, yarn=4.0),
+    "qwen2": Model(5, halves=True, bias=True, out_bias=False, output=True),
+    "qwen3": Model(6, halves=True, head_norms=True, head_dim=16, n_rot=16),
 }
 for name, model in MODELS.items():
     ids = np.array([(7 * i * i + 13 * i + 5) % model.vocab for i in range(300)])

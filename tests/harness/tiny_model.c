@@ -158,6 +158,7 @@ static void put_sizes(writer *w) {
         key_string(w, ".rope.scaling.type", w->d.scaling ? w->d.scaling : "linear");
         key_f32(w, ".rope.scaling.factor", w->d.linear_factor > 0 ? w->d.linear_factor : 1);
     }
+    if (w->d.original_ctx) key_u32(w, ".rope.scaling.original_context_length", w->d.original_ctx);
 }
 
 /* ---- weights
@@ -180,7 +181,9 @@ enum {
     FFN_NORM,
     GATE,
     UP,
-    DOWN
+    DOWN,
+    QN,
+    KN
 };
 
 static double value_of(writer *w, int role, int64_t row, int64_t column, int64_t columns, rng *r) {
@@ -197,7 +200,9 @@ static double value_of(writer *w, int role, int64_t row, int64_t column, int64_t
     switch (role) {
     case OUT_NORM:
     case ATTN_NORM:
-    case FFN_NORM: return 0.8 + 0.4 * u;
+    case FFN_NORM:
+    case QN:
+    case KN: return 0.8 + 0.4 * u;
     case FACTORS: return 1 + 3 * u;
     case QB:
     case KB:
@@ -256,7 +261,9 @@ static void put_weights(writer *w) {
             {"attn_k.bias", KB, 0, kv_heads, d->has_bias},
             {"attn_v.bias", VB, 0, kv_heads, d->has_bias},
             {"attn_output.weight", O, embd, heads, true},
-            {"attn_output.bias", OB, 0, embd, d->has_bias},
+            {"attn_output.bias", OB, 0, embd, d->has_bias && !d->has_no_output_bias},
+            {"attn_q_norm.weight", QN, 0, d->head_dim, d->has_head_norms},
+            {"attn_k_norm.weight", KN, 0, d->head_dim, d->has_head_norms},
             {"ffn_norm.weight", FFN_NORM, 0, embd, true},
             {"ffn_gate.weight", GATE, ff, embd, true},
             {"ffn_up.weight", UP, ff, embd, true},

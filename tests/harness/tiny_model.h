@@ -14,7 +14,10 @@ typedef struct tiny_model {
         n_ctx; /* 0 = 2 32 48 4 2 8 8 512 */
     bool has_output, has_bias, has_factors;
     double linear_factor; /* 0 = no rotary scaling */
-    const char *scaling;  /* rope.scaling.type, NULL = linear where there is a factor */
+    int original_ctx;     /* of yarn; 0 = no such key */
+    bool has_head_norms;
+    bool has_no_output_bias; /* though has_bias */
+    const char *scaling;     /* rope.scaling.type, NULL = linear where there is a factor */
     uint64_t seed;
     const char *const *controls; /* NULL-terminated; NULL = "<s>" and "</s>" */
     const char *const *pieces;   /* NULL-terminated raw bytes of more tokens, or NULL */

@@ -97,11 +97,21 @@ static const tiny_model rich = {.seed = 2,
                                 .linear_factor = 2,
                                 .n_kv_heads = 1};
 
+static const tiny_model yarn = {
+    .seed = 4, .scaling = "yarn", .linear_factor = 4, .original_ctx = 64};
+static const tiny_model qwen2 = {
+    .arch = "qwen2", .seed = 5, .has_bias = true, .has_no_output_bias = true, .has_output = true};
+static const tiny_model qwen3 = {
+    .arch = "qwen3", .seed = 6, .has_head_norms = true, .head_dim = 16, .n_rot = 16};
+
 static void logits_are_those_of_the_paper(void **state) {
     (void)state;
     weft_session_desc f32 = {.kv = WEFT_KV_F32}, f16 = {.kv = WEFT_KV_F16};
     agrees("plain", &plain, f32, 1e-4);
     agrees("rich", &rich, f32, 1e-4);
+    agrees("yarn", &yarn, f32, 1e-4);
+    agrees("qwen2", &qwen2, f32, 1e-4);
+    agrees("qwen3", &qwen3, f32, 1e-4);
     agrees("plain", &plain, f16, 2e-2);
     agrees("rich", &rich, f16, 1e-2);
 }
@@ -344,7 +354,13 @@ static void bad_models_are_named(void **state) {
     refused((tiny_model){.skip = "llama.attention.layer_norm_rms_epsilon"}, "rms_epsilon' is miss");
     refused((tiny_model){.skip = "general.architecture"}, "'general.architecture' is missing");
     refused((tiny_model){.arch = "mamba"}, "architecture 'mamba'");
-    refused((tiny_model){.scaling = "yarn"}, "'yarn'");
+    refused((tiny_model){.scaling = "longrope"}, "'longrope'");
+    refused((tiny_model){.scaling = "yarn", .linear_factor = 0.5}, "expected 1 or more");
+    refused((tiny_model){.scaling = "yarn", .has_factors = true}, "'rope_freqs.weight'");
+    refused((tiny_model){.scaling = "yarn", .n_rot = 6}, "6 of 8 dimensions");
+    refused((tiny_model){.arch = "qwen2"}, "'blk.0.attn_q.bias' is missing");
+    refused((tiny_model){.arch = "qwen3"}, "'blk.0.attn_q_norm.weight' is missing");
+    refused((tiny_model){.has_head_norms = true}, "'blk.0.attn_q_norm.weight'");
     refused((tiny_model){.extra = "blk.0.attn_sinks.weight"}, "'blk.0.attn_sinks.weight'");
     refused((tiny_model){.n_heads = 3}, "3 heads cannot share 2 KV heads");
     refused((tiny_model){.n_rot = 7}, "rope.dimension_count");
