@@ -10,7 +10,9 @@ PREFIX ?= /usr/local
 MODEL ?= $(or $(WEFT_CACHE),$(HOME)/.cache/weft)/models/SmolLM2-135M-Instruct.Q4_1.gguf
 export PROMPT
 
-.PHONY: help demo build test check sanitize valgrind install clean
+TARGET ?= all
+SECONDS ?= 600
+.PHONY: help demo build test check sanitize valgrind fuzz install clean
 
 help: ## what can be made
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -39,6 +41,9 @@ sanitize: ## unit and CPU model tests under AddressSanitizer and UBSan
 
 valgrind: ## the same under valgrind
 	@tools/run_checked.sh valgrind
+
+fuzz: ## libFuzzer on hostile input, under both sanitizers (docs/fuzzing.md): TARGET=gguf SECONDS=3600
+	@tools/fuzz.sh $(TARGET) $(SECONDS)
 
 install: build ## headers, libraries, program, pkg-config file and CMake package, below PREFIX
 	@cmake --install build/release --prefix $(PREFIX)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The unit and CPU model tests (and, sanitized, the ops on the CPU) with every memory access and every undefined
+# The unit and CPU model tests and the fuzz corpora (and, sanitized, the ops on the CPU) with every memory access and every undefined
 # operation watched.
 #   run_checked.sh sanitize    AddressSanitizer, leaks included, and UBSan (build/asan)
 #   run_checked.sh valgrind    valgrind's memcheck (build/valgrind)
@@ -10,8 +10,8 @@ cd "$(dirname "$0")/.."
 what=${1:-}
 shift || true
 case $what in
-sanitize) build=asan labels='unit|model|ops' ;;
-valgrind) build=valgrind labels='unit|model' ;;
+sanitize) build=asan labels='unit|model|ops|fuzz' ;;
+valgrind) build=valgrind labels='unit|model|fuzz' ;;
 *) sed -n '2,5s/^# //p' "$0" && exit 2 ;;
 esac
 tools/setup.sh packages build test

@@ -5,6 +5,7 @@
  * Inside a group, and before a line that begins with `|`, a newline counts as a space.
  * Not here: the token references <...> of newer llama.cpp, which are refused by name.
  * SPDX-License-Identifier: MIT */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/map.h"
@@ -48,6 +49,18 @@ static bool looking_at(const parser *p, const char *word) {
     return p->n - p->at >= n && !memcmp(p->text + p->at, word, n);
 }
 
+/* The character that is looked at, for messages. */
+typedef struct shown {
+    char text[8];
+} shown;
+static shown here(const parser *p) {
+    shown out = {"\\n"};
+    int32_t code = '\n';
+    int n = p->at < p->n ? utf8_decode(p->text + p->at, p->n - p->at, &code) : 0;
+    if (code != '\n') snprintf(out.text, sizeof out.text, "%.*s", n, p->text + p->at);
+    return out;
+}
+
 static void skip_spaces(parser *p, bool newlines_too) {
     for (;; p->at++) {
         int c = peek(p);
@@ -70,7 +83,7 @@ static weft_status take_name(parser *p, int32_t *rule) {
     size_t from = p->at;
     while (is_name_char(peek(p))) p->at++;
     if (p->at == from && peek(p) < 0) return fail(p, "a rule's name is missing at the end");
-    if (p->at == from) return fail(p, "a rule's name is expected, not \"%.1s\"", p->text + from);
+    if (p->at == from) return fail(p, "a rule's name is expected, not \"%s\"", here(p).text);
     uint32_t known;
     if (map_get(&p->names, p->text + from, p->at - from, &known)) {
         *rule = (int32_t)known;
@@ -123,7 +136,7 @@ static weft_status take_char(parser *p, int32_t *code) {
     case '"':
     case '[':
     case ']': *code = c; return WEFT_OK;
-    default: p->at--; return fail(p, "\\%.1s is no escape", p->text + p->at);
+    default: p->at--; return fail(p, "\\%s is no escape", here(p).text);
     }
 }
 
@@ -251,7 +264,7 @@ static weft_status take_item(parser *p) {
     } else if (c == '<' || c == '!') return fail(p, "token references are not supported");
     else if (c == '*' || c == '+' || c == '?' || c == '{')
         return fail(p, "there is nothing before \"%c\" to repeat", c);
-    else return fail(p, "\"%.1s\" is not expected here", p->text + p->at);
+    else return fail(p, "\"%s\" is not expected here", here(p).text);
     return take_operators(p, &item);
 }
 

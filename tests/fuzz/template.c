@@ -1,14 +1,9 @@
 /* libFuzzer target: any bytes as a chat template, rendered in one context that has a bit of
  * everything. It must end, in bounded time and memory, with a text or a message.
  * SPDX-License-Identifier: MIT */
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "template/template.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+#include "lib/fuzz.h"
 
 static const char context[] = "{\"bos_token\": \"<s>\", \"eos_token\": \"</s>\", "
                               "\"add_generation_prompt\": true, \"n\": 3, \"f\": -2.5,"
@@ -28,13 +23,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         .tm_year = 126, .tm_mon = 11, .tm_mday = 1, .tm_hour = 12, .tm_min = 34, .tm_sec = 56};
     template_options options = {
         .clock = &clock, .max_steps = 200000, .max_output = 1 << 20, .max_memory = 32 << 20};
+    fuzz_input in = fuzz_begin(data, n);
     template_program *program;
-    if (template_parse((const char *)data, n, &program) != WEFT_OK) return 0;
     str out = {0};
-    if (template_render(program, context, strlen(context), &options, &out) != WEFT_OK &&
-        !error_message()[0])
-        abort();
+    fuzz_arm(&in);
+    weft_status status = template_parse(in.data, in.n, &program);
+    if (fuzz_status(status, fuzz_disarm(&in), FUZZ_FILE)) {
+        fuzz_arm(&in);
+        status = template_render(program, context, strlen(context), &options, &out);
+        fuzz_status(status, fuzz_disarm(&in), FUZZ_FILE | 1U << WEFT_INVALID);
+    } else {
+        fuzz_require(!program, "a template that failed is there");
+    }
     str_free(&out);
     template_free(program);
+    fuzz_end(&in);
     return 0;
 }
