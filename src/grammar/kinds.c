@@ -26,7 +26,7 @@ static weft_status define_chars(schema *s) {
 /* A rule from a regular expression over the JSON text itself. */
 static weft_status define_regex(schema *s, int32_t rule, const char *text) {
     nfa_frag f = {0};
-    TRY(regex_build(&s->b, text, strlen(text), REGEX_WHOLE, &f));
+    TRY(regex_build(&s->b, text, strlen(text), &f));
     return nfa_rule_define(&s->b, rule, &f);
 }
 
@@ -131,31 +131,59 @@ static const char *find_format(const char *name) {
     return NULL;
 }
 
-/* The content as an expression says, or `least` to `most` characters. */
+/* Any characters, `least` to `most` of them. */
+static weft_status build_length(schema *s, int64_t least, int64_t most, nfa_frag *f) {
+    if (most >= 0 && most < least) return nfa_fail(&s->b, f);
+    TRY(nfa_call(&s->b, s->character, f));
+    if (nfa_repeat(&s->b, f, least, most) == WEFT_OK) return WEFT_OK;
+    return error_prefix(error_status(), "schema, %s: minLength/maxLength", s->path);
+}
+
+/* One expression alone: its own graph where it needs no automaton. */
+static weft_status build_plain(schema *s, const char *text, bool *is_done, nfa_frag *f) {
+    regex x;
+    TRY(regex_parse(text, strlen(text), REGEX_SEARCH, &x));
+    *is_done = !x.n_anchors;
+    weft_status status = *is_done ? spelling_copy(&s->spelling, &s->b, &x.b, &x.f, f) : WEFT_OK;
+    regex_free(&x);
+    return status;
+}
+
+/* The content of all the expressions at once, of `least` to `most` characters. */
+static weft_status build_both(schema *s, const char *const *texts, size_t n, int64_t least,
+                              int64_t most, nfa_frag *f) {
+    regular made[2] = {{0}};
+    regular_all all = {.least = least, .most = most};
+    weft_status status = WEFT_OK;
+    for (size_t i = 0; i < n && status == WEFT_OK; i++) {
+        status = regex_make(texts[i], strlen(texts[i]), REGEX_SEARCH, &made[i]);
+        if (status == WEFT_OK) status = regular_all_add(&all, &made[i], false);
+    }
+    if (status == WEFT_OK) status = regular_emit(&all, &s->spelling, &s->b, f);
+    for (size_t i = 0; i < n; i++) regular_free(&made[i]);
+    return status;
+}
+
 static weft_status build_content(schema *s, json_t *one, nfa_frag *f) {
     json_t *pattern = json_object_get(one, "pattern"), *format = json_object_get(one, "format");
     int64_t least, most;
+    const char *texts[2];
+    size_t n = 0;
+    bool is_done = false;
     TRY(schema_count(s, one, "minLength", 0, &least));
     TRY(schema_count(s, one, "maxLength", -1, &most));
     if ((pattern && !json_is_string(pattern)) || (format && !json_is_string(format)))
         return schema_fail(s, WEFT_FORMAT, "\"pattern\" and \"format\" must be texts");
-    if (!!pattern + !!format + (least > 0 || most >= 0) > 1)
-        return schema_fail(s, WEFT_UNSUPPORTED,
-                           "of pattern, format and minLength/maxLength only one is supported at a "
-                           "time");
-    if (!pattern && !format) {
-        if (most >= 0 && most < least) return nfa_fail(&s->b, f);
-        TRY(nfa_call(&s->b, s->character, f));
-        if (nfa_repeat(&s->b, f, least, most) == WEFT_OK) return WEFT_OK;
-        return error_prefix(error_status(), "schema, %s: minLength/maxLength", s->path);
-    }
-    const char *regex =
-        format ? find_format(json_string_value(format)) : json_string_value(pattern);
-    if (!regex)
+    if (!pattern && !format) return build_length(s, least, most, f);
+    if (format) texts[n++] = find_format(json_string_value(format));
+    if (n && !texts[0])
         return schema_fail(s, WEFT_UNSUPPORTED, "the format \"%.80s\" is not supported",
                            json_string_value(format));
-    if (regex_build(&s->b, regex, strlen(regex), REGEX_IN_JSON, f) == WEFT_OK) return WEFT_OK;
-    return error_prefix(error_status(), "schema, %s: pattern", s->path);
+    if (pattern) texts[n++] = json_string_value(pattern);
+    weft_status status = WEFT_OK;
+    if (n == 1 && !least && most < 0) status = build_plain(s, texts[0], &is_done, f);
+    if (status == WEFT_OK && !is_done) status = build_both(s, texts, n, least, most, f);
+    return status == WEFT_OK ? WEFT_OK : error_prefix(status, "schema, %s: pattern", s->path);
 }
 
 weft_status schema_build_string(schema *s, json_t *one, nfa_frag *f) {

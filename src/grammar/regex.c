@@ -1,28 +1,37 @@
-/* ECMA-262 regular expressions, the part that JSON Schema's `pattern` uses: characters, classes,
- * groups, alternatives, quantifiers, and anchors where they begin or end a top alternative.
+/* ECMA-262 regular expressions: characters, classes, groups, alternatives, quantifiers, anchors,
+ * word boundaries and look-around.
  *
  * One pass builds the fragments; open groups are a list, not recursion. A lazy quantifier matches
- * the same texts as a greedy one. What needs more than an automaton (look-around, back-references)
- * or tables that are not here (\p{...}, ignoring case) is refused by name.
+ * the same texts as a greedy one. ^ and $ around a top alternative need no anchor: nothing else may
+ * stand there. A look-around becomes an automaton when its group closes, and its graph is dropped.
+ * Back-references need more than an automaton, and flags and scripts data that is not here: these
+ * are refused by name.
  * SPDX-License-Identifier: MIT */
 #include "grammar/regex.h"
 
 #include <string.h>
 
+#include <utf8proc.h>
+
 #include "base/utf8.h"
 
-enum { MOST_DEPTH = 1000, MOST_REPEAT = 1 << 30 };
+enum { MOST_DEPTH = 1000, MOST_REPEAT = 1 << 30, MOST_ANCHORS = 100 };
+
+typedef enum look { LOOK_NONE, LOOK_AHEAD, LOOK_NOT_AHEAD, LOOK_BEHIND, LOOK_NOT_BEHIND } look;
 
 typedef struct level {
     nfa_frag alternatives, sequence;
     bool has_alternatives;
+    look look;
+    size_t n_anchors; /* those before the group */
 } level;
 
 typedef struct parser {
     const char *text;
     size_t n, at;
     regex_mode mode;
-    nfa_builder *b;
+    regex *x;
+    nfa_builder *b; /* x's */
     level *levels;
     size_t n_levels, levels_capacity;
     code_set set, part;
@@ -63,8 +72,9 @@ static weft_status add_named(parser *p, int letter, code_set *out) {
                                         {0x202F, 0x202F}, {0x205F, 0x205F}, {0x3000, 0x3000},
                                         {0xFEFF, 0xFEFF}};
     int kind = letter | 0x20;
-    p->part.n = 0;
-    if (kind == 'd') TRY(add_ranges(&p->part, digits, 1));
+    if (kind != 'p') p->part.n = 0;
+    if (kind == 'p') code_set_tidy(&p->part);
+    else if (kind == 'd') TRY(add_ranges(&p->part, digits, 1));
     else if (kind == 'w') TRY(add_ranges(&p->part, words, 4));
     else TRY(add_ranges(&p->part, spaces, sizeof spaces / sizeof *spaces));
     if (letter != kind) TRY(code_set_invert(&p->part));
@@ -106,7 +116,81 @@ static weft_status take_unicode(parser *p, int32_t *code) {
     return WEFT_OK;
 }
 
-/* After a backslash: one character, or (in *named) the letter of a class. */
+/* The general category (Unicode, UAX #44) of one or two letters, or a long name, as bits of
+ * utf8proc's numbers; 0 = unknown. */
+static uint32_t find_category(const char *name, size_t n) {
+    static const char codes[] = "CnLuLlLtLmLoMnMcMeNdNlNoPcPdPsPePiPfPoSmScSkSoZsZlZpCcCfCsCo";
+    static const char *const names[][2] = {{"Letter", "L"},
+                                           {"Uppercase_Letter", "Lu"},
+                                           {"Lowercase_Letter", "Ll"},
+                                           {"Titlecase_Letter", "Lt"},
+                                           {"Modifier_Letter", "Lm"},
+                                           {"Other_Letter", "Lo"},
+                                           {"Mark", "M"},
+                                           {"Number", "N"},
+                                           {"Decimal_Number", "Nd"},
+                                           {"Punctuation", "P"},
+                                           {"Symbol", "S"},
+                                           {"Separator", "Z"},
+                                           {"Space_Separator", "Zs"},
+                                           {"Other", "C"},
+                                           {"Control", "Cc"},
+                                           {"punct", "P"},
+                                           {"digit", "Nd"}};
+    uint32_t bits = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strlen(names[i][0]) == n && !memcmp(names[i][0], name, n)) {
+            name = names[i][1];
+            n = strlen(name);
+            break;
+        }
+    for (unsigned i = 0; i < sizeof codes / 2 && n >= 1 && n <= 2; i++)
+        if (codes[2 * i] == name[0] && (n == 1 || codes[2 * i + 1] == name[1])) bits |= 1u << i;
+    if (n == 2 && !memcmp(name, "LC", 2)) bits = 1u << 1 | 1u << 2 | 1u << 3;
+    return bits;
+}
+
+/* After \p: {name}, into p->part. */
+static weft_status take_property(parser *p) {
+    if (!take(p, "{")) return refuse(p, WEFT_FORMAT, "\\p needs a name in braces");
+    const char *name = p->text + p->at;
+    const char *close = memchr(name, '}', p->n - p->at);
+    if (!close) return refuse(p, WEFT_FORMAT, "\\p{...} is not closed");
+    size_t n = (size_t)(close - name), skip = 0;
+    static const char *const keys[] = {"General_Category=", "gc="};
+    for (int i = 0; i < 2; i++)
+        if (n > strlen(keys[i]) && !memcmp(name, keys[i], strlen(keys[i]))) skip = strlen(keys[i]);
+    uint32_t bits = find_category(name + skip, n - skip);
+    p->part.n = 0;
+    if (n == 3 && !memcmp(name, "Any", 3)) TRY(code_set_add(&p->part, 0, 0x10FFFF));
+    else if (n == 5 && !memcmp(name, "ASCII", 5)) TRY(code_set_add(&p->part, 0, 0x7F));
+    else if (!bits)
+        return refuse(p, WEFT_UNSUPPORTED,
+                      "the Unicode property \\p{%.*s} is not supported: general categories are",
+                      n > 40 ? 40 : (int)n, name);
+    for (int32_t code = 0, from = -1; bits && code <= 0x110000; code++) {
+        bool is_in = code <= 0x10FFFF && bits >> utf8proc_category(code) & 1;
+        if (is_in && from < 0) from = code;
+        if (!is_in && from >= 0) {
+            TRY(code_set_add(&p->part, from, code - 1));
+            from = -1;
+        }
+    }
+    p->at += n + 1;
+    return WEFT_OK;
+}
+
+/* After \c: a letter, which stands for a control character. */
+static weft_status take_control(parser *p, int32_t *code) {
+    int c = peek(p) | 0x20;
+    if (c < 'a' || c > 'z') return refuse(p, WEFT_FORMAT, "\\c needs a letter");
+    p->at++;
+    *code = c & 31;
+    return WEFT_OK;
+}
+
+/* After a backslash: one character, or (in *named) the letter of a class, whose set is in p->part
+ * for \p and \P. */
 static weft_status take_escape(parser *p, bool in_class, int32_t *code, int *named) {
     int c = peek(p);
     *named = 0;
@@ -117,14 +201,13 @@ static weft_status take_escape(parser *p, bool in_class, int32_t *code, int *nam
         return WEFT_OK;
     }
     if (c == 'b' && in_class) c = '\b';
-    else if (c == 'b' || c == 'B')
-        return refuse(p, WEFT_UNSUPPORTED, "the word boundary \\%c is not supported", c);
     else if ((c >= '1' && c <= '9') || c == 'k')
         return refuse(p, WEFT_UNSUPPORTED, "the back-reference \\%c is not supported", c);
-    else if (c == 'p' || c == 'P')
-        return refuse(p, WEFT_UNSUPPORTED, "the Unicode property \\%c is not supported", c);
     p->at++;
     switch (c) {
+    case 'p':
+    case 'P': *named = c; return take_property(p);
+    case 'c': return take_control(p, code);
     case 'x': return take_hex(p, 2, code);
     case 'u': return take_unicode(p, code);
     case 't': *code = '\t'; return WEFT_OK;
@@ -179,10 +262,6 @@ static weft_status take_class(parser *p) {
     return WEFT_OK;
 }
 
-static weft_status put_set(parser *p, nfa_frag *f) {
-    return p->mode == REGEX_WHOLE ? nfa_class(p->b, &p->set, f) : json_class(p->b, &p->set, f);
-}
-
 /* ---- structure ------------------------------------------------------------------------------- */
 
 /* Any text, at an end without an anchor. */
@@ -190,20 +269,23 @@ static weft_status put_anything(parser *p) {
     nfa_frag any = {0};
     p->set.n = 0;
     TRY(code_set_add(&p->set, 0, 0x10FFFF));
-    TRY(put_set(p, &any));
+    TRY(nfa_class(p->b, &p->set, &any));
     TRY(nfa_repeat(p->b, &any, 0, -1));
     nfa_concat(p->b, &p->levels[p->n_levels - 1].sequence, &any);
     return WEFT_OK;
 }
 
 static weft_status begin_alternative(parser *p) {
-    TRY(nfa_empty(p->b, &p->levels[p->n_levels - 1].sequence));
+    level *l = &p->levels[p->n_levels - 1];
+    bool is_behind = l->look == LOOK_BEHIND || l->look == LOOK_NOT_BEHIND;
+    TRY(nfa_empty(p->b, &l->sequence));
+    if (is_behind) return put_anything(p);
     if (p->n_levels > 1 || take(p, "^") || p->mode == REGEX_WHOLE) return WEFT_OK;
     return put_anything(p);
 }
 
 static weft_status end_alternative(parser *p, bool has_anchor) {
-    if (p->n_levels == 1 && p->mode == REGEX_IN_JSON && !has_anchor) TRY(put_anything(p));
+    if (p->n_levels == 1 && p->mode == REGEX_SEARCH && !has_anchor) TRY(put_anything(p));
     level *l = &p->levels[p->n_levels - 1];
     if (l->has_alternatives) TRY(nfa_either(p->b, &l->alternatives, &l->sequence));
     else l->alternatives = l->sequence;
@@ -211,25 +293,30 @@ static weft_status end_alternative(parser *p, bool has_anchor) {
     return WEFT_OK;
 }
 
-static weft_status open_level(parser *p) {
+static weft_status open_level(parser *p, look look) {
     if (p->n_levels == MOST_DEPTH)
         return refuse(p, WEFT_LIMIT, "groups are nested more than %d deep", MOST_DEPTH);
     TRY(mem_reserve((void **)&p->levels, &p->levels_capacity, p->n_levels + 1, sizeof *p->levels));
-    p->levels[p->n_levels++] = (level){.has_alternatives = false};
+    p->levels[p->n_levels++] = (level){.look = look, .n_anchors = p->x->n_anchors};
     return begin_alternative(p);
 }
 
 /* After "(": the kinds of group. */
 static weft_status open_group(parser *p) {
-    if (take(p, "?:")) return open_level(p);
-    if (take(p, "?=") || take(p, "?!") || take(p, "?<=") || take(p, "?<!"))
-        return refuse(p, WEFT_UNSUPPORTED, "look-around is not supported");
+    if (take(p, "?:")) return open_level(p, LOOK_NONE);
+    if (take(p, "?=")) return open_level(p, LOOK_AHEAD);
+    if (take(p, "?!")) return open_level(p, LOOK_NOT_AHEAD);
+    if (take(p, "?<=")) return open_level(p, LOOK_BEHIND);
+    if (take(p, "?<!")) return open_level(p, LOOK_NOT_BEHIND);
     if (take(p, "?<")) {
         while (peek(p) >= 0 && peek(p) != '>') p->at++;
         if (!take(p, ">")) return refuse(p, WEFT_FORMAT, "a group's name is not closed");
-    } else if (peek(p) == '?') return refuse(p, WEFT_UNSUPPORTED, "the group (? is not supported");
-    return open_level(p);
+    } else if (peek(p) == '?')
+        return refuse(p, WEFT_UNSUPPORTED, "the group (? is not supported: flags are not");
+    return open_level(p, LOOK_NONE);
 }
+
+/* ---- items ----------------------------------------------------------------------------------- */
 
 static weft_status take_number(parser *p, int64_t *value) {
     int c = peek(p);
@@ -277,6 +364,71 @@ static weft_status end_item(parser *p, nfa_frag *item) {
     return WEFT_OK;
 }
 
+/* ---- anchors --------------------------------------------------------------------------------- */
+
+/* An anchor as the sequence's next item; takes over `look`. */
+static weft_status put_anchor(parser *p, anchor_kind kind, regular *look) {
+    regex *x = p->x;
+    nfa_frag item = {0};
+    size_t i = 0;
+    while (!look && i < x->n_anchors && x->anchors[i].kind != kind) i++;
+    if (look) i = x->n_anchors;
+    if (i == x->n_anchors) {
+        if (x->n_anchors == MOST_ANCHORS)
+            return refuse(p, WEFT_LIMIT, "more than %d look-arounds", MOST_ANCHORS);
+        TRY(mem_reserve((void **)&x->anchors, &x->anchors_capacity, i + 1, sizeof *x->anchors));
+        x->anchors[x->n_anchors++] = (anchor){.kind = kind};
+        if (look) x->anchors[i].look = *look;
+        if (look) *look = (regular){0};
+    }
+    TRY(nfa_call(p->b, (int32_t)i, &item));
+    nfa_concat(p->b, &p->levels[p->n_levels - 1].sequence, &item);
+    int c = peek(p);
+    if (c > 0 && strchr("*+?{", c))
+        return refuse(p, WEFT_FORMAT, "an anchor or look-around before \"%c\" is not repeated", c);
+    return WEFT_OK;
+}
+
+/* What a look-around's group allows, as an automaton of its own. */
+static weft_status make_look(parser *p, const level *l, regular *look) {
+    nfa_frag f = l->alternatives, any = {0};
+    const regex *x = p->x;
+    bool is_behind = l->look == LOOK_BEHIND || l->look == LOOK_NOT_BEHIND;
+    for (size_t i = 0; i < x->n_anchors; i++) {
+        anchor_kind kind = x->anchors[i].kind;
+        bool is_inside = false;
+        for (int32_t k = f.begin; k < f.end; k++)
+            is_inside |= p->b->nodes[k].kind == NFA_CALL && p->b->nodes[k].arg == (int32_t)i;
+        if (is_inside && is_behind && kind != ANCHOR_BEGIN)
+            return refuse(p, WEFT_UNSUPPORTED, "only ^ is supported as an anchor in look-behind");
+        if (is_inside && (kind == ANCHOR_BEHIND || kind == ANCHOR_NOT_BEHIND))
+            return refuse(p, WEFT_UNSUPPORTED, "look-behind in look-ahead is not supported");
+    }
+    if (!is_behind) {
+        TRY(nfa_byte(p->b, 0, 255, &any));
+        TRY(nfa_repeat(p->b, &any, 0, -1));
+        nfa_concat(p->b, &f, &any);
+    }
+    weft_status status = regular_make(p->b, &f, x->anchors, x->n_anchors, look);
+    if (status == WEFT_OK && l->look == LOOK_NOT_AHEAD) status = regular_invert(look);
+    return status == WEFT_OK ? WEFT_OK : refuse(p, status, "look-around: %s", weft_message());
+}
+
+/* At ")". */
+static weft_status close_group(parser *p) {
+    level l = p->levels[--p->n_levels];
+    regular look = {0};
+    if (l.look == LOOK_NONE) return end_item(p, &l.alternatives);
+    weft_status status = make_look(p, &l, &look);
+    p->b->n = (size_t)l.alternatives.begin;
+    anchor_kind kind = l.look == LOOK_BEHIND       ? ANCHOR_BEHIND
+                       : l.look == LOOK_NOT_BEHIND ? ANCHOR_NOT_BEHIND
+                                                   : ANCHOR_AHEAD;
+    if (status == WEFT_OK) status = put_anchor(p, kind, &look);
+    regular_free(&look);
+    return status;
+}
+
 static weft_status take_item(parser *p) {
     nfa_frag item = {0};
     int32_t code = 0;
@@ -284,9 +436,10 @@ static weft_status take_item(parser *p) {
     p->set.n = 0;
     if (c > 0 && strchr("*+?{", c))
         return refuse(p, WEFT_FORMAT, "there is nothing before \"%c\" to repeat", c);
-    if (c == '^' || c == '$')
-        return refuse(p, WEFT_UNSUPPORTED,
-                      "the anchor %c is supported only at the beginning or end, outside groups", c);
+    if (take(p, "^")) return put_anchor(p, ANCHOR_BEGIN, NULL);
+    if (take(p, "$")) return put_anchor(p, ANCHOR_END, NULL);
+    if (take(p, "\\b")) return put_anchor(p, ANCHOR_WORD, NULL);
+    if (take(p, "\\B")) return put_anchor(p, ANCHOR_NOT_WORD, NULL);
     if (take(p, "[")) TRY(take_class(p));
     else if (take(p, ".")) {
         static const code_range ends[] = {{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}};
@@ -299,12 +452,12 @@ static weft_status take_item(parser *p) {
         else TRY(code_set_add(&p->set, code, code));
         code_set_tidy(&p->set);
     }
-    TRY(put_set(p, &item));
+    TRY(nfa_class(p->b, &p->set, &item));
     return end_item(p, &item);
 }
 
 static weft_status parse(parser *p, nfa_frag *f) {
-    TRY(open_level(p));
+    TRY(open_level(p, LOOK_NONE));
     bool has_anchor = false;
     while (peek(p) >= 0) {
         bool is_last = p->at + 1 == p->n || p->text[p->at + 1] == '|';
@@ -315,8 +468,7 @@ static weft_status parse(parser *p, nfa_frag *f) {
         } else if (peek(p) == ')' && p->n_levels > 1) {
             p->at++;
             TRY(end_alternative(p, false));
-            nfa_frag item = p->levels[--p->n_levels].alternatives;
-            TRY(end_item(p, &item));
+            TRY(close_group(p));
         } else if (take(p, "(")) TRY(open_group(p));
         else if (peek(p) == ')') return refuse(p, WEFT_FORMAT, "\")\" closes no group");
         else if (peek(p) == '$' && p->n_levels == 1 && is_last) {
@@ -330,12 +482,51 @@ static weft_status parse(parser *p, nfa_frag *f) {
     return WEFT_OK;
 }
 
-weft_status regex_build(nfa_builder *b, const char *text, size_t n, regex_mode mode, nfa_frag *f) {
-    parser p = {.text = text, .n = n, .mode = mode, .b = b};
-    weft_status status = parse(&p, f);
+weft_status regex_parse(const char *text, size_t n, regex_mode mode, regex *out) {
+    *out = (regex){0};
+    parser p = {.text = text, .n = n, .mode = mode, .x = out, .b = &out->b};
+    weft_status status = parse(&p, &out->f);
     mem_free(p.levels);
     code_set_free(&p.set);
     code_set_free(&p.part);
+    if (status != WEFT_OK) regex_free(out);
+    return status;
+}
+
+void regex_free(regex *x) {
+    for (size_t i = 0; i < x->n_anchors; i++) regular_free(&x->anchors[i].look);
+    mem_free(x->anchors);
+    nfa_builder_free(&x->b);
+    *x = (regex){0};
+}
+
+weft_status regex_make(const char *text, size_t n, regex_mode mode, regular *out) {
+    regex x;
+    TRY(regex_parse(text, n, mode, &x));
+    weft_status status = regular_make(&x.b, &x.f, x.anchors, x.n_anchors, out);
+    regex_free(&x);
+    return status == WEFT_OK ? WEFT_OK : error_prefix(status, "regular expression");
+}
+
+weft_status regex_build(nfa_builder *b, const char *text, size_t n, nfa_frag *f) {
+    spelling plain = {.is_json = false};
+    regex x;
+    TRY(regex_parse(text, n, REGEX_WHOLE, &x));
+    weft_status status = spelling_copy(&plain, b, &x.b, &x.f, f);
+    regex_free(&x);
+    return status;
+}
+
+/* An expression as a fragment; with anchors by way of an automaton. */
+static weft_status build(nfa_builder *b, const regex *x, nfa_frag *f) {
+    spelling plain = {.is_json = false};
+    if (!x->n_anchors) return spelling_copy(&plain, b, &x->b, &x->f, f);
+    regular r;
+    regular_all all = {.least = 0, .most = -1};
+    TRY(regular_make(&x->b, &x->f, x->anchors, x->n_anchors, &r));
+    weft_status status = regular_all_add(&all, &r, false);
+    if (status == WEFT_OK) status = regular_emit(&all, &plain, b, f);
+    regular_free(&r);
     return status;
 }
 
@@ -343,10 +534,13 @@ weft_status grammar_open_regex(const char *text, size_t n, grammar **out) {
     REQUIRE(text && out, WEFT_INVALID, "the regular expression is NULL");
     nfa_builder b = {0};
     nfa_frag f = {0};
+    regex x;
+    TRY(regex_parse(text, n, REGEX_WHOLE, &x));
     int32_t root = nfa_rule_add(&b, "expression", 10);
-    weft_status status = root < 0 ? WEFT_NO_MEMORY : regex_build(&b, text, n, REGEX_WHOLE, &f);
+    weft_status status = root < 0 ? WEFT_NO_MEMORY : build(&b, &x, &f);
     if (status == WEFT_OK) status = nfa_rule_define(&b, root, &f);
     if (status == WEFT_OK) status = nfa_finish(&b, root, out);
     nfa_builder_free(&b);
+    regex_free(&x);
     return status;
 }

@@ -247,6 +247,7 @@ static weft_status build_all(schema *s, const char *text, size_t n, grammar **ou
     json_error_t why;
     int32_t root;
     s->path = "#";
+    s->spelling.is_json = true;
     s->root = json_loadb(text, n, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &why);
     REQUIRE(s->root, WEFT_FORMAT, "the schema is not JSON: line %d: %s", why.line, why.text);
     TRY(schema_base_rules(s));
@@ -258,6 +259,7 @@ static weft_status build_all(schema *s, const char *text, size_t n, grammar **ou
         TRY(build_schema(s, job.schema, &f));
         TRY(nfa_rule_define(&s->b, job.rule, &f));
     }
+    TRY(spelling_define(&s->spelling, &s->b));
     return nfa_finish(&s->b, root, out);
 }
 

@@ -20,7 +20,8 @@ typedef struct schema {
     size_t n_jobs, n_built, jobs_capacity;
     json_t **owned;
     size_t n_owned, owned_capacity;
-    const char *path; /* of the one that is being built, for messages */
+    const char *path;  /* of the one that is being built, for messages */
+    spelling spelling; /* of the content of strings */
     /* rules that every schema uses */
     int32_t space, character, string, number, integer, boolean, null, value, object, array;
 } schema;
