@@ -113,8 +113,15 @@ WEFT_API int32_t weft_session_size(weft_session *session);
 
 /* ---- generating ----------------------------------------------------------------------------- */
 
-/* How the next token is chosen, in this order: penalties, top-k, top-p, min-p, temperature, draw.
- * All-zero is greedy: always the most likely token. The same seed gives the same draws. */
+typedef struct weft_logit_bias {
+    int32_t id;
+    float bias; /* added to the token's logit; -INFINITY forbids the token */
+} weft_logit_bias;
+
+/* How the next token is chosen (docs/samplers.md), in this order: what a grammar allows, logit
+ * biases, penalties, DRY, top-n-sigma, top-k, typical, top-p, min-p, XTC, temperature, Mirostat,
+ * draw. All-zero is greedy: always the most likely token. The same seed gives the same draws.
+ * Lists and strings are the caller's and are not kept. */
 typedef struct weft_sampling {
     float temperature;    /* 0 = greedy */
     int32_t top_k;        /* keep the k most likely; 0 = all */
@@ -124,7 +131,59 @@ typedef struct weft_sampling {
     float presence_penalty, frequency_penalty;
     int32_t penalty_window; /* how many of the last tokens penalties look at; 0 = all */
     uint64_t seed;
+
+    float temperature_range;    /* dynamic: temperature +- this, by the entropy; 0 = fixed */
+    float temperature_exponent; /* shapes that; 0 = 1 */
+    float typical_p;            /* keep the typical ones that reach p; 0 or 1 = all */
+    float top_n_sigma;          /* keep logits within n standard deviations of the best; 0 = all */
+    float xtc_probability;      /* how often XTC drops all but the least of the likely; 0 = never */
+    float xtc_threshold;        /* ... those at least this likely; 0 = 0.1, above 0.5 = off */
+    float dry_multiplier;       /* DRY: make what lengthens a repetition less likely; 0 = off */
+    float dry_base;             /* how much more with each token of it; 0 = 1.75 */
+    int32_t dry_allowed;        /* repetitions up to this many tokens are free; 0 = 2 */
+    int32_t dry_window;         /* how many of the last tokens it looks at; 0 = all */
+    /* Strings in the text that no repetition reaches across; NULL = "\n" ":" "\"" "*", another list
+     * with n_dry_breaks 0 = none. */
+    const char *const *dry_breaks;
+    size_t n_dry_breaks;
+    float mirostat_tau; /* Mirostat v2: the surprise aimed at, in bits; 0 = off */
+    float mirostat_eta; /* how fast it gets there; 0 = 0.1 */
+    const weft_logit_bias *bias;
+    size_t n_bias;
+    /* The steps from top-n-sigma to Mirostat in another order: names (top_n_sigma, top_k, typical,
+     * top_p, min_p, xtc, temperature, mirostat) with ',' or ';' between. What is not named is off.
+     * NULL = the order above. */
+    const char *order;
 } weft_sampling;
+
+/* Whether a sampling can be used: else the message names the field and what is wrong. The model
+ * may be NULL: then the ids of biases are not looked at. */
+WEFT_API weft_status weft_check_sampling(weft_model *model, const weft_sampling *sampling);
+/* What the model's file recommends (metadata keys general.sampling.*): those fields are changed in
+ * *sampling, the others left. *said (may be NULL) becomes them in words, "temp 0.6, top_k 20", ""
+ * when there are none; the model's. A value that makes no sense is WEFT_FORMAT, and *sampling is
+ * left as it was. */
+WEFT_API weft_status weft_model_sampling(weft_model *model, weft_sampling *sampling,
+                                         const char **said);
+
+/* A token that could come next. */
+typedef struct weft_token_prob {
+    int32_t id;
+    float log_prob; /* natural log of its probability by the model's logits alone */
+    /* Its bytes, control tokens written out, perhaps part of a character, with no final 0. The
+     * model's. */
+    const char *text;
+    size_t n;
+} weft_token_prob;
+
+/* A token of an answer. */
+typedef struct weft_token {
+    weft_token_prob token;
+    float drawn_log_prob; /* the same in the distribution it was drawn from (greedy: after biases
+                             and penalties) */
+    const weft_token_prob *best; /* the likeliest tokens in its place, best first */
+    size_t n_best;
+} weft_token;
 
 typedef enum weft_finish {
     WEFT_FINISH_NONE,     /* nothing was generated (an error) */
@@ -168,6 +227,10 @@ typedef struct weft_generate_desc {
      * JSON text; NULL = anything. An answer that ends with WEFT_FINISH_STOP is a whole text of the
      * grammar, unless a stop string cut it. */
     const char *grammar, *json_schema;
+    /* Called for each of the n_generated tokens, before on_text gets what it completes; false ends
+     * the generation (WEFT_FINISH_CANCELLED) after that text. The struct lives until it returns. */
+    bool (*on_token)(void *user, const weft_token *token);
+    int32_t n_best; /* how many of the likeliest tokens on_token is told */
 } weft_generate_desc;
 
 /* Continues a text. The prompt is the whole context: what the session already holds of it is
@@ -228,6 +291,9 @@ WEFT_API weft_status weft_score(weft_session *session, const int32_t *ids, size_
  * weft_session_reset starts it anew. */
 WEFT_API weft_status weft_sample(weft_session *session, weft_sampling sampling, int32_t *id,
                                  float *log_prob);
+/* The n tokens most likely to come next by the last logits alone, best first: out[0..n). Where
+ * fewer are possible the rest has the id -1. */
+WEFT_API weft_status weft_best(weft_session *session, size_t n, weft_token_prob *out);
 
 /* ---- making files --------------------------------------------------------------------------- */
 

@@ -28,18 +28,32 @@ typedef struct generation {
     token_stream stream;
     stops stops;
     constraint constraint;
-    str piece, shown; /* scratch: a token's characters; what may be given out */
-    bool is_refused;  /* on_text said stop */
+    str piece, shown;      /* scratch: a token's characters; what may be given out */
+    bool is_text_over;     /* on_text said stop */
+    bool is_refused;       /* on_text or on_token said stop */
+    weft_token_prob *best; /* room for n_best */
+    size_t n_best;         /* that on_token is told, at most the vocabulary */
     double start;
 } generation;
 
 /* Gives out what the stops let through. */
 static weft_status show(generation *g) {
-    if (!g->shown.n || g->is_refused) return WEFT_OK;
+    if (!g->shown.n || g->is_text_over) return WEFT_OK;
     TRY(str_append(&g->s->text, g->shown.data, g->shown.n));
-    if (g->desc->on_text)
-        g->is_refused = !g->desc->on_text(g->desc->user, g->shown.data, g->shown.n);
+    if (g->desc->on_text && !g->desc->on_text(g->desc->user, g->shown.data, g->shown.n))
+        g->is_refused = g->is_text_over = true;
     str_clear(&g->shown);
+    return WEFT_OK;
+}
+
+/* Tells on_token. */
+static weft_status tell(generation *g, int32_t id, float drawn_log_prob) {
+    const weft_generate_desc *desc = g->desc;
+    if (!desc->on_token) return WEFT_OK;
+    weft_token told = {.token = {.id = id}, .drawn_log_prob = drawn_log_prob, .best = g->best};
+    TRY(model_best(g->s->model, g->s->logits, g->n_best, g->best, &told.token));
+    while (told.n_best < g->n_best && g->best[told.n_best].id >= 0) told.n_best++;
+    if (!desc->on_token(desc->user, &told)) g->is_refused = true;
     return WEFT_OK;
 }
 
@@ -75,6 +89,7 @@ static bool step_progress(void *user, int32_t done, int32_t total) {
 static weft_status check_desc(const weft_generate_desc *desc) {
     REQUIRE(desc->max_tokens >= 0, WEFT_INVALID, "max_tokens is %d, expected 0 or more",
             desc->max_tokens);
+    REQUIRE(desc->n_best >= 0, WEFT_INVALID, "n_best is %d, expected 0 or more", desc->n_best);
     REQUIRE(!desc->n_stop || desc->stop, WEFT_INVALID, "the list of stop strings is NULL");
     for (size_t i = 0; i < desc->n_stop; i++) {
         const char *text = desc->stop[i];
@@ -109,17 +124,20 @@ static weft_status draw_tokens(generation *g, double *last_at) {
         r->finish = WEFT_FINISH_LENGTH;
         if (r->n_prompt + r->n_generated >= s->desc.n_ctx) return WEFT_OK;
         int32_t id;
-        bool is_over;
+        float log_prob = 0;
+        bool is_over, wants_probs = g->desc->on_token != NULL;
         TRY(constraint_mask(&g->constraint, tokenizer_n_tokens(s->model->tok), s->sampler,
                             &is_over));
         r->finish = WEFT_FINISH_STOP;
         if (is_over) return WEFT_OK;
-        TRY(sampler_draw(s->sampler, s->logits, s->tokens.ids, s->tokens.n, &id, NULL));
+        TRY(sampler_draw(s->sampler, s->logits, s->tokens.ids, s->tokens.n, &id,
+                         wants_probs ? &log_prob : NULL));
         *last_at = clock_seconds();
         if (r->first_token_seconds <= 0) r->first_token_seconds = *last_at - g->start;
         TRY(constraint_accept(&g->constraint, id));
         if (!g->desc->ignore_eos && tokenizer_is_end(s->model->tok, id)) return WEFT_OK;
         r->n_generated++;
+        TRY(tell(g, id, log_prob));
         TRY(take_token(g, id));
         if (g->stops.is_found) return WEFT_OK;
         r->finish = WEFT_FINISH_CANCELLED;
@@ -139,6 +157,11 @@ static weft_status run(generation *g, const int32_t *ids, size_t n) {
     weft_generation *r = g->result;
     str_clear(&g->s->text);
     TRY(check_desc(g->desc));
+    size_t n_vocab = (size_t)g->s->model->net->p.n_vocab;
+    g->n_best = g->desc->on_token ? (size_t)g->desc->n_best : 0;
+    if (g->n_best > n_vocab) g->n_best = n_vocab;
+    g->best = mem_array(g->n_best, sizeof *g->best);
+    if (!g->best) return WEFT_NO_MEMORY;
     TRY(session_open_sampler(g->s, &g->desc->sampling, false));
     TRY(constraint_open(g->s->model, g->desc, &g->constraint));
     TRY(read_prompt(g, ids, n));
@@ -172,6 +195,7 @@ static weft_status generate(weft_session *s, const int32_t *ids, size_t n,
     stops_free(&g.stops);
     str_free(&g.piece);
     str_free(&g.shown);
+    mem_free(g.best);
     return status;
 }
 

@@ -25,7 +25,10 @@ struct weft_model {
     } kv[2];           /* f16, f32 */
     int32_t *controls; /* the vocabulary's control tokens */
     size_t n_controls;
-    grammar_vocab *grammar_vocab;           /* made when a grammar first needs it */
+    str text_bytes; /* what tokens stand for, control tokens written out: model_texts */
+    size_t *text_first;
+    str hints, hint_order;        /* what weft_model_sampling said, and the order it gave */
+    grammar_vocab *grammar_vocab; /* made when a grammar first needs it */
     struct template_program *chat_template; /* NULL when the file has none that can be used */
     char chat_problem[256];                 /* why it cannot be used, "" = nothing */
     atomic_bool is_busy;                    /* one thread at a time */
@@ -43,8 +46,8 @@ struct weft_session {
     weft_tensor *last; /* logits after the last token (1, n_vocab), NULL = not known; kept */
     float *logits;     /* room for them on the host */
     sampler *sampler;  /* of the last weft_sample or generation */
-    weft_sampling sampling;
-    str text; /* of the last generation */
+    str sampling;      /* its parameters as sampling_key has them */
+    str text;          /* of the last generation */
 };
 
 /* A file to look at (inspect.c, placement.c). */
@@ -76,8 +79,15 @@ weft_status session_sync(weft_session *s, const int32_t *ids, size_t n, sync_pro
 weft_status session_append(weft_session *s, int32_t id, sync_progress on_progress, void *user);
 /* Reads `last` into s->logits. */
 weft_status session_read_logits(weft_session *s);
-/* A sampler for these parameters; a new one unless `may_continue` and they are the last one's. */
+/* Makes s->sampler one for these parameters (sampling.c). With `may_continue` the last one goes on
+ * drawing when they are its own; else it begins anew. */
 weft_status session_open_sampler(weft_session *s, const weft_sampling *sampling, bool may_continue);
+/* The texts of the model's tokens, made when first needed; the model's. */
+weft_status model_texts(weft_model *m, sampler_texts *out);
+/* The n best by the logits into `best`, and the log-probability of one->id into `one` (may be
+ * NULL). */
+weft_status model_best(weft_model *m, const float *logits, size_t n, weft_token_prob *best,
+                       weft_token_prob *one);
 
 /* The text side of a generation (stops.c): takes characters, gives out what can no longer be part
  * of a stop string. */

@@ -73,6 +73,10 @@ void weft_model_free(weft_model *m) {
     tokenizer_close(m->tok);
     gguf_close(m->file);
     mem_free(m->controls);
+    str_free(&m->text_bytes);
+    mem_free(m->text_first);
+    str_free(&m->hints);
+    str_free(&m->hint_order);
     template_free(m->chat_template);
     mem_free(m);
 }

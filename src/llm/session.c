@@ -88,6 +88,7 @@ void weft_session_close(weft_session *s) {
     }
     token_list_free(&s->tokens);
     sampler_close(s->sampler);
+    str_free(&s->sampling);
     str_free(&s->text);
     mem_free(s->logits);
     mem_free(s);
@@ -277,34 +278,6 @@ weft_status weft_score(weft_session *s, const int32_t *ids, size_t n, size_t fir
     return status;
 }
 
-static bool is_same(const weft_sampling *a, const weft_sampling *b) {
-    return a->temperature == b->temperature && a->top_k == b->top_k && a->top_p == b->top_p &&
-           a->min_p == b->min_p && a->repeat_penalty == b->repeat_penalty &&
-           a->presence_penalty == b->presence_penalty &&
-           a->frequency_penalty == b->frequency_penalty && a->penalty_window == b->penalty_window &&
-           a->seed == b->seed;
-}
-
-weft_status session_open_sampler(weft_session *s, const weft_sampling *sampling,
-                                 bool may_continue) {
-    if (s->sampler && may_continue && is_same(&s->sampling, sampling)) return WEFT_OK;
-    sampler_params params = {
-        .temperature = sampling->temperature,
-        .top_k = sampling->top_k,
-        .top_p = sampling->top_p,
-        .min_p = sampling->min_p,
-        .repeat_penalty = sampling->repeat_penalty,
-        .presence_penalty = sampling->presence_penalty,
-        .frequency_penalty = sampling->frequency_penalty,
-        .penalty_window = sampling->penalty_window ? sampling->penalty_window : -1,
-        .seed = sampling->seed,
-    };
-    sampler_close(s->sampler);
-    s->sampler = NULL;
-    s->sampling = *sampling;
-    return sampler_open(&params, (size_t)s->model->net->p.n_vocab, &s->sampler);
-}
-
 static weft_status sample(weft_session *s, const weft_sampling *sampling, int32_t *id,
                           float *log_prob) {
     REQUIRE(id, WEFT_INVALID, "weft_sample: id is NULL");
@@ -316,6 +289,16 @@ static weft_status sample(weft_session *s, const weft_sampling *sampling, int32_
 weft_status weft_sample(weft_session *s, weft_sampling sampling, int32_t *id, float *log_prob) {
     TRY(session_enter(s));
     weft_status status = sample(s, &sampling, id, log_prob);
+    session_leave(s);
+    return status;
+}
+
+weft_status weft_best(weft_session *s, size_t n, weft_token_prob *out) {
+    TRY(session_enter(s));
+    weft_status status = WEFT_OK;
+    if (n && !out) status = error_set(WEFT_INVALID, "weft_best: out is NULL");
+    if (status == WEFT_OK) status = session_read_logits(s);
+    if (status == WEFT_OK) status = model_best(s->model, s->logits, n, out, NULL);
     session_leave(s);
     return status;
 }

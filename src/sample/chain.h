@@ -26,8 +26,8 @@ struct sampler {
     const uint32_t *mask;
     const int32_t *history;
     size_t n_history;
-    uint32_t *counts; /* (n_vocab), zero between draws */
-    uint8_t *breaks;  /* (n_vocab), 1 for DRY's breaks; NULL when there are none */
+    uint32_t *counts;             /* (n_vocab), zero between draws */
+    struct sample_breaks *breaks; /* DRY's, NULL when there are none (breaks.c) */
     uint32_t *matches;
     size_t matches_capacity;
 
@@ -40,6 +40,14 @@ struct sampler {
     size_t drawn; /* the place of the drawn choice */
 };
 
+/* Reads an order by name (params.c), NULL = the table's. */
+weft_status sample_order(const char *order, sample_step *steps, int *n_steps);
+
+weft_status breaks_open(const sampler_params *params, size_t n_vocab, struct sample_breaks **out);
+void breaks_close(struct sample_breaks *b);
+/* Whether one of the strings ends inside token `id` where it follows history[0..n). */
+bool breaks_end_in(const struct sample_breaks *b, const int32_t *history, size_t n, int32_t id);
+
 /* The number of last tokens that a window of the parameters' kind covers. */
 size_t sample_window(int32_t window, size_t n_history);
 
@@ -50,6 +58,8 @@ float choices_largest(const sampler *s);
 void choices_best(sampler *s, size_t n);
 /* Makes s->best[0..n) the choices; they are sorted. */
 void choices_take_best(sampler *s, size_t n);
+/* By falling logit, then rising id: whether a comes after b. */
+bool choice_is_worse(choice a, choice b);
 double random_uniform(sampler *s); /* [0, 1) */
 
 #define SAMPLER_PHASE_LOGITS(name) weft_status sample_##name(sampler *s);

@@ -45,6 +45,10 @@ static void count_matches(const int32_t *tokens, size_t n, uint32_t *matches) {
     }
 }
 
+static bool ends_a_break(const sampler *s, size_t at) {
+    return breaks_end_in(s->breaks, s->history, at, s->history[at]);
+}
+
 weft_status sample_dry(sampler *s) {
     const sampler_params *p = &s->params;
     if (p->dry_multiplier <= 0) return WEFT_OK;
@@ -55,7 +59,7 @@ weft_status sample_dry(sampler *s) {
     s->matches = matches;
     TRY(status);
     uint32_t reach = 0; /* tokens since the last break */
-    while (reach < n && !(s->breaks && s->breaks[tokens[n - 1 - reach]])) reach++;
+    while (reach < n && !ends_a_break(s, s->n_history - 1 - reach)) reach++;
     if (n) count_matches(tokens, n, s->matches);
     uint32_t allowed = p->dry_allowed > 0 ? (uint32_t)p->dry_allowed : 2;
     double base = p->dry_base > 0 ? p->dry_base : 1.75;
@@ -70,6 +74,7 @@ weft_status sample_dry(sampler *s) {
         uint32_t match = s->counts[next];
         if (!match) continue;
         s->counts[next] = 0;
+        if (breaks_end_in(s->breaks, s->history, s->n_history, next)) continue;
         double penalty = p->dry_multiplier * pow(base, (double)(match - allowed));
         s->logits[next] -= (float)(penalty < 1e30 ? penalty : 1e30);
     }

@@ -1,4 +1,4 @@
-/* The chain: checks, one draw from start to end, the temperature, Mirostat and the generator.
+/* The chain: one draw from start to end, the temperature, Mirostat and the generator.
  * The generator is xoshiro256** (Blackman and Vigna 2018, arXiv:1805.01407), seeded by splitmix64
  * (Steele et al. 2014), so a seed gives the same tokens on every machine. See sample.h.
  * SPDX-License-Identifier: MIT */
@@ -10,21 +10,16 @@
 #include "base/mem.h"
 #include "sample/chain.h"
 
-static const struct {
-    const char *name;
-    sample_step choices;
-    weft_status (*logits)(sampler *s);
-} rows[] = {
-#define SAMPLER_ROW_LOGITS(name) {#name, NULL, sample_##name},
-#define SAMPLER_ROW_CHOICES(name) {#name, sample_##name, NULL},
-#define SAMPLER(name, phase, source) SAMPLER_ROW_##phase(name)
+/* The steps that change logits, in their order. */
+static weft_status (*const changes[])(sampler *s) = {
+#define SAMPLER_PHASE_LOGITS(name) sample_##name,
+#define SAMPLER_PHASE_CHOICES(name)
+#define SAMPLER(name, phase, source) SAMPLER_PHASE_##phase(name)
 #include "sample/samplers.def"
 #undef SAMPLER
-#undef SAMPLER_ROW_LOGITS
-#undef SAMPLER_ROW_CHOICES
+#undef SAMPLER_PHASE_LOGITS
+#undef SAMPLER_PHASE_CHOICES
 };
-
-enum { N_ROWS = sizeof rows / sizeof *rows };
 
 static uint64_t rotate(uint64_t x, int k) { return x << k | x >> (64 - k); }
 
@@ -52,87 +47,16 @@ void sampler_reset(sampler *s, uint64_t seed) {
     s->n_choices = 0;
 }
 
-/* Reads params.order, or takes the table's. */
-static weft_status set_order(sampler *s, const char *order) {
-    s->n_steps = 0;
-    for (int i = 0; i < N_ROWS && !order; i++)
-        if (rows[i].choices) s->steps[s->n_steps++] = rows[i].choices;
-    while (order && *order) {
-        size_t n = strcspn(order, ",");
-        sample_step step = NULL;
-        for (int i = 0; i < N_ROWS; i++)
-            if (strlen(rows[i].name) == n && !memcmp(rows[i].name, order, n))
-                step = rows[i].choices;
-        REQUIRE(step, WEFT_INVALID, "\"%.*s\" is no sampler whose place can be chosen",
-                (int)(n < 40 ? n : 40), order);
-        REQUIRE(s->n_steps < SAMPLE_MAX_STEPS, WEFT_INVALID, "more than %d samplers in a row",
-                SAMPLE_MAX_STEPS);
-        s->steps[s->n_steps++] = step;
-        order += n + (order[n] == ',');
-    }
-    return WEFT_OK;
-}
-
-static weft_status check(const char *name, float value, float low, float high) {
-    REQUIRE(value >= low && value <= high, WEFT_INVALID, "%s is %g, outside %g to %g", name,
-            (double)value, (double)low, (double)high);
-    return WEFT_OK;
-}
-
-static weft_status check_params(const sampler_params *p) {
-    const float big = 1e9f;
-    TRY(check("temperature", p->temperature, -big, big));
-    REQUIRE(p->top_k >= 0, WEFT_INVALID, "top_k is %d, less than 0", p->top_k);
-    TRY(check("top_p", p->top_p, 0, big));
-    TRY(check("min_p", p->min_p, 0, 1));
-    TRY(check("repeat_penalty", p->repeat_penalty, 0, big));
-    TRY(check("presence_penalty", p->presence_penalty, -big, big));
-    TRY(check("frequency_penalty", p->frequency_penalty, -big, big));
-    REQUIRE(p->penalty_window >= -1, WEFT_INVALID, "penalty_window is %d, less than -1",
-            p->penalty_window);
-    TRY(check("temperature_range", p->temperature_range, 0, big));
-    TRY(check("temperature_exponent", p->temperature_exponent, 0, big));
-    TRY(check("typical_p", p->typical_p, 0, big));
-    TRY(check("top_n_sigma", p->top_n_sigma, 0, big));
-    TRY(check("xtc_probability", p->xtc_probability, 0, 1));
-    TRY(check("xtc_threshold", p->xtc_threshold, 0, 1));
-    TRY(check("dry_multiplier", p->dry_multiplier, 0, big));
-    TRY(check("dry_base", p->dry_base, 0, big));
-    REQUIRE(p->dry_allowed >= 0, WEFT_INVALID, "dry_allowed is %d, less than 0", p->dry_allowed);
-    REQUIRE(p->dry_window >= -1, WEFT_INVALID, "dry_window is %d, less than -1", p->dry_window);
-    TRY(check("mirostat_tau", p->mirostat_tau, 0, big));
-    return check("mirostat_eta", p->mirostat_eta, 0, big);
-}
-
-static weft_status copy_lists(sampler *s, const sampler_params *p) {
-    for (size_t i = 0; i < p->n_bias; i++) {
-        REQUIRE(p->bias[i].id >= 0 && (size_t)p->bias[i].id < s->n_vocab, WEFT_INDEX,
-                "bias for token %d, of %zu", p->bias[i].id, s->n_vocab);
-        REQUIRE(!isnan(p->bias[i].bias), WEFT_INVALID, "the bias for token %d is not a number",
-                p->bias[i].id);
-    }
-    s->params.bias = mem_copy(p->bias, p->n_bias * sizeof *p->bias);
-    if (!s->params.bias) return WEFT_NO_MEMORY;
-    s->params.dry_breaks = NULL;
-    if (!p->n_dry_breaks) return WEFT_OK;
-    s->breaks = mem_array(s->n_vocab, 1);
-    if (!s->breaks) return WEFT_NO_MEMORY;
-    for (size_t i = 0; i < p->n_dry_breaks; i++) {
-        REQUIRE(p->dry_breaks[i] >= 0 && (size_t)p->dry_breaks[i] < s->n_vocab, WEFT_INDEX,
-                "DRY break %d, of %zu tokens", p->dry_breaks[i], s->n_vocab);
-        s->breaks[p->dry_breaks[i]] = 1;
-    }
-    return WEFT_OK;
-}
-
 static weft_status open_parts(sampler *s, const sampler_params *p) {
     s->params = *p;
     s->params.bias = NULL;
     s->params.dry_breaks = NULL;
     s->params.order = NULL;
-    TRY(check_params(p));
-    TRY(set_order(s, p->order));
-    TRY(copy_lists(s, p));
+    TRY(sampler_check(p, s->n_vocab));
+    TRY(sample_order(p->order, s->steps, &s->n_steps));
+    s->params.bias = mem_copy(p->bias, p->n_bias * sizeof *p->bias);
+    if (!s->params.bias) return WEFT_NO_MEMORY;
+    if (p->dry_multiplier > 0) TRY(breaks_open(p, s->n_vocab, &s->breaks));
     s->logits = mem_array(s->n_vocab, sizeof *s->logits);
     s->counts = mem_array(s->n_vocab, sizeof *s->counts);
     s->choices = mem_array(s->n_vocab, sizeof *s->choices);
@@ -163,7 +87,7 @@ void sampler_close(sampler *s) {
     mem_free((void *)s->params.bias);
     mem_free(s->logits);
     mem_free(s->counts);
-    mem_free(s->breaks);
+    breaks_close(s->breaks);
     mem_free(s->matches);
     mem_free(s->choices);
     mem_free(s->best);
@@ -232,7 +156,7 @@ static weft_status begin(sampler *s) {
         if (logit > largest) largest = logit;
         s->choices[n++] = (choice){(int32_t)i, logit};
     }
-    REQUIRE(n, WEFT_INVALID, "no token may be drawn: all are excluded");
+    REQUIRE(n, WEFT_INVALID, "no token may be drawn: grammar, biases or logits have excluded all");
     s->n_choices = n;
     s->is_sorted = false;
     if (largest < INFINITY) return WEFT_OK;
@@ -282,8 +206,7 @@ weft_status sampler_draw(sampler *s, const float *logits, const int32_t *history
     s->history = history;
     s->n_history = n_history;
     s->n_choices = 0;
-    for (int i = 0; i < N_ROWS; i++)
-        if (rows[i].logits) TRY(rows[i].logits(s));
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) TRY(changes[i](s));
     TRY(begin(s));
     bool is_greedy = s->params.temperature <= 0;
     for (int i = 0; i < s->n_steps && !is_greedy; i++) s->steps[i](s);
@@ -309,26 +232,4 @@ bool sampler_choice(const sampler *s, size_t i, sample_choice *out) {
     float log_prob = s->choices[i].logit - s->last_largest - s->last_total_log;
     *out = (sample_choice){s->choices[i].id, log_prob < 0 ? log_prob : 0};
     return true;
-}
-
-weft_status sample_best(const float *logits, size_t n_vocab, size_t n, sample_choice *out) {
-    sampler_params params = {0};
-    sampler *s;
-    if (n > n_vocab) n = n_vocab;
-    TRY(sampler_open(&params, n_vocab, &s));
-    memcpy(s->logits, logits, n_vocab * sizeof *logits);
-    weft_status status = begin(s);
-    if (status == WEFT_OK) {
-        double total = log(choices_weigh(s));
-        float largest = choices_largest(s);
-        size_t found = n < s->n_choices ? n : s->n_choices;
-        choices_best(s, found);
-        for (size_t i = 0; i < found; i++) {
-            float log_prob = (float)((double)(s->best[i].logit - largest) - total);
-            out[i] = (sample_choice){s->best[i].id, log_prob < 0 ? log_prob : 0};
-        }
-        for (size_t i = found; i < n; i++) out[i] = (sample_choice){-1, -INFINITY};
-    }
-    sampler_close(s);
-    return status;
 }

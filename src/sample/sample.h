@@ -17,8 +17,14 @@
 
 typedef struct sampler_bias {
     int32_t id;
-    float bias; /* added to the logit; -INFINITY forbids the token */
+    float bias; /* added to the logit, below infinity; -INFINITY forbids the token */
 } sampler_bias;
+
+/* What the tokens stand for: token i is bytes[first[i]..first[i + 1]). */
+typedef struct sampler_texts {
+    const char *bytes;
+    const size_t *first; /* n_vocab + 1 */
+} sampler_texts;
 
 typedef struct sampler_params {
     float temperature; /* <= 0: greedy */
@@ -36,14 +42,18 @@ typedef struct sampler_params {
     float typical_p;            /* 0 or >= 1 = off */
     float top_n_sigma;          /* logits within n standard deviations of the best; 0 = off */
     float xtc_probability;      /* how often XTC acts; 0 = off */
-    float xtc_threshold;        /* of those at least this likely all but the last go */
+    float xtc_threshold;        /* of those at least this likely all but the last go; 0 = 0.1 */
 
     float dry_multiplier; /* 0 = off */
     float dry_base;       /* 0 = 1.75 */
     int32_t dry_allowed;  /* repetitions up to this length are free; 0 = 2 */
     int32_t dry_window;   /* as penalty_window, but 0 = -1: it is DRY's switch above that counts */
-    const int32_t *dry_breaks; /* tokens that no repetition reaches across; copied */
+    /* Strings that no repetition reaches across, found in the text and not among the tokens: it
+     * begins after the last token in which one of them ends, and DRY never makes such a token less
+     * likely. Copied; what `texts` points at is borrowed as long as the sampler lives. */
+    const char *const *dry_breaks;
     size_t n_dry_breaks;
+    const sampler_texts *texts;
 
     float mirostat_tau; /* the surprise aimed at, in bits; 0 = off */
     float mirostat_eta; /* how fast it gets there; 0 = 0.1 */
@@ -51,14 +61,17 @@ typedef struct sampler_params {
     const sampler_bias *bias; /* copied */
     size_t n_bias;
 
-    /* The steps between DRY and the draw in another order: names of samplers.def with commas, e.g.
-     * "temperature,min_p". What is not named is off. NULL = the order above; copied. */
+    /* The steps between DRY and the draw in another order: names of samplers.def with commas or
+     * semicolons, e.g. "temperature,min_p". What is not named is off. The steps before may be named
+     * at its beginning, which changes nothing. NULL = the order above; copied. */
     const char *order;
 } sampler_params;
 
 typedef struct sampler sampler;
 
-/* Checks the parameters: an error names the one that is out of range. */
+/* An error names the parameter that is out of range; n_vocab 0 = not known yet. */
+weft_status sampler_check(const sampler_params *params, size_t n_vocab);
+/* Checks the parameters, too. */
 weft_status sampler_open(const sampler_params *params, size_t n_vocab, sampler **out);
 void sampler_close(sampler *s);
 /* As new, with this seed: the same calls then give the same tokens. */
@@ -80,8 +93,10 @@ typedef struct sample_choice {
 /* The i-th token that the last draw could have given, with its probability's log; false past the
  * last. In no particular order. */
 bool sampler_choice(const sampler *s, size_t i, sample_choice *out);
-/* The min(n, n_vocab) most likely tokens by the logits alone, best first: log-probabilities of the
- * plain softmax. */
-weft_status sample_best(const float *logits, size_t n_vocab, size_t n, sample_choice *out);
+/* The n most likely tokens by the logits alone, best first: log-probabilities of the plain softmax.
+ * Where fewer are possible the rest of out[0..n) gets the id -1. one->log_prob becomes that of
+ * one->id, -INFINITY for an impossible token; `one` may be NULL. */
+weft_status sample_best(const float *logits, size_t n_vocab, size_t n, sample_choice *out,
+                        sample_choice *one);
 
 #endif

@@ -25,12 +25,12 @@ double choices_weigh(sampler *s) {
     return sum;
 }
 
-static bool is_worse(choice a, choice b) {
+bool choice_is_worse(choice a, choice b) {
     return a.logit < b.logit || (a.logit == b.logit && a.id > b.id);
 }
 
 static int by_rank(const void *a, const void *b) {
-    return is_worse(*(const choice *)a, *(const choice *)b) ? 1 : -1;
+    return choice_is_worse(*(const choice *)a, *(const choice *)b) ? 1 : -1;
 }
 
 /* Restores the heap (its worst on top) below place i. */
@@ -39,8 +39,8 @@ static void sift_down(choice *heap, size_t n, size_t i) {
     for (;;) {
         size_t child = 2 * i + 1;
         if (child >= n) break;
-        if (child + 1 < n && is_worse(heap[child + 1], heap[child])) child++;
-        if (!is_worse(heap[child], moving)) break;
+        if (child + 1 < n && choice_is_worse(heap[child + 1], heap[child])) child++;
+        if (!choice_is_worse(heap[child], moving)) break;
         heap[i] = heap[child];
         i = child;
     }
@@ -53,7 +53,7 @@ void choices_best(sampler *s, size_t n) {
     if (s->is_sorted) return;
     for (size_t i = n / 2; i-- > 0;) sift_down(heap, n, i);
     for (size_t i = n; i < s->n_choices; i++) {
-        if (!is_worse(heap[0], s->choices[i])) continue;
+        if (!choice_is_worse(heap[0], s->choices[i])) continue;
         heap[0] = s->choices[i];
         sift_down(heap, n, 0);
     }
@@ -168,13 +168,14 @@ void sample_typical(sampler *s) {
 
 void sample_xtc(sampler *s) {
     const sampler_params *p = &s->params;
-    if (p->xtc_probability <= 0 || p->xtc_threshold > 0.5f) return; /* two cannot pass above 0.5 */
+    double threshold = p->xtc_threshold > 0 ? (double)p->xtc_threshold : 0.1;
+    if (p->xtc_probability <= 0 || threshold > 0.5) return; /* two cannot pass above 0.5 */
     if (random_uniform(s) >= (double)p->xtc_probability) return;
-    double bound = (double)p->xtc_threshold * choices_weigh(s);
+    double bound = threshold * choices_weigh(s);
     size_t n_likely = 0, last = 0;
     for (size_t i = 0; i < s->n_choices; i++) {
         if ((double)s->weights[i] < bound) continue;
-        if (!n_likely++ || is_worse(s->choices[i], s->choices[last])) last = i;
+        if (!n_likely++ || choice_is_worse(s->choices[i], s->choices[last])) last = i;
     }
     if (n_likely < 2) return;
     size_t n = 0;

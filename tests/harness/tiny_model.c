@@ -109,6 +109,20 @@ static void put_mapped_string(writer *w, const char *bytes, size_t n) {
     str_free(&mapped);
 }
 
+/* "name=value" after "name=value": a whole number, a number with a point, or a text. */
+static void put_sampling(writer *w) {
+    for (const char *at = w->d.sampling; at && *at; at += strspn(at, " ")) {
+        char name[41], value[121], key[80];
+        if (sscanf(at, "%40[^=]=%120s", name, value) != 2) return;
+        snprintf(key, sizeof key, "general.sampling.%s", name);
+        int whole = (int)strtol(value, NULL, 10);
+        if (strspn(value, "-0123456789.") != strlen(value)) key_string(w, key, value);
+        else if (strchr(value, '.')) key_f32(w, key, strtod(value, NULL));
+        else if (begin_key(w, key, GGUF_I32)) put_u32(&w->values, (uint32_t)whole);
+        at += strcspn(at, " ");
+    }
+}
+
 static void put_vocabulary(writer *w) {
     int n_controls = count(w->d.controls), n = tiny_model_n_vocab(w->m);
     key_string(w, "tokenizer.ggml.model", "gpt2");
@@ -137,6 +151,7 @@ static void put_vocabulary(writer *w) {
     if (w->d.eos) key_u32(w, "tokenizer.ggml.eos_token_id", w->d.eos - 1);
     if (w->d.eot) key_u32(w, "tokenizer.ggml.eot_token_id", w->d.eot - 1);
     key_bool(w, "tokenizer.ggml.add_bos_token", w->d.adds_bos);
+    put_sampling(w);
     if (w->d.chat_template) key_string(w, "tokenizer.chat_template", w->d.chat_template);
 }
 

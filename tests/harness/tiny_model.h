@@ -31,6 +31,8 @@ typedef struct tiny_model {
     const char *widen;    /* a tensor that gets one row more */
     const char *extra;    /* a tensor nobody knows */
     int type_of_matrices; /* dtype of the matrices: WEFT_F32 (0) or WEFT_F16 */
+    const char
+        *sampling; /* keys general.sampling.*: "top_k=20 temp=0.5 sequence=top_k;temperature" */
 } tiny_model;
 
 /* The file's bytes, appended. */

@@ -7,6 +7,10 @@
 #include "tiny_model.h"
 #include "weft/llm.h"
 
+static bool take_token(void *user, const weft_token *token) {
+    return *(int *)user >= 0 && token->n_best == 3;
+}
+
 /* Load, chat a little, score, close. The status of the first thing that failed. */
 static weft_status whole_life(const char *path) {
     weft_device *dev = weft_open(&(weft_device_desc){.name = "cpu", .n_threads = 1});
@@ -14,7 +18,21 @@ static weft_status whole_life(const char *path) {
     weft_session *s = weft_session_open(model, (weft_session_desc){.n_batch = 16});
     const char *stop[] = {"zz", "qq"};
     weft_generate_desc desc = {.max_tokens = 3, .stop = stop, .n_stop = 2, .ignore_eos = true};
-    desc.sampling = (weft_sampling){.temperature = 1, .top_k = 20, .repeat_penalty = 1.1F};
+    weft_logit_bias bias = {7, 1};
+    const char *breaks[] = {"\n", "said"};
+    int user = 0;
+    desc.sampling = (weft_sampling){.temperature = 1,
+                                    .top_k = 20,
+                                    .repeat_penalty = 1.1F,
+                                    .dry_multiplier = 1,
+                                    .dry_breaks = breaks,
+                                    .n_dry_breaks = 2,
+                                    .bias = &bias,
+                                    .n_bias = 1,
+                                    .order = "top_k;temperature"};
+    desc.on_token = take_token;
+    desc.user = &user;
+    desc.n_best = 3;
     weft_chat_message message = {"user", "he said: hello"};
     weft_status status = s ? weft_chat(s, &message, 1, desc) : WEFT_NO_MEMORY;
     if (status == WEFT_OK) status = weft_generate(s, "he", desc);
@@ -22,6 +40,9 @@ static weft_status whole_life(const char *path) {
     static float logits[20 * 259];
     if (status == WEFT_OK) status = weft_score(s, ids, 20, 4, logits, 16 * 259);
     if (status == WEFT_OK) status = weft_sample(s, desc.sampling, &id, NULL);
+    weft_token_prob best[3];
+    if (status == WEFT_OK) status = weft_best(s, 3, best);
+    if (status == WEFT_OK) status = weft_model_sampling(model, &desc.sampling, NULL);
     if (status == WEFT_OK) status = weft_session_sync(s, ids, 5);
     weft_session_close(s);
     weft_model_free(model);
@@ -32,6 +53,7 @@ static weft_status whole_life(const char *path) {
 static void every_allocation_may_fail(void **state) {
     (void)state;
     tiny_model m = {.seed = 1,
+                    .sampling = "temp=0.5 sequence=temperature;top_k",
                     .has_bias = true,
                     .type_of_matrices = WEFT_F16,
                     .chat_template =

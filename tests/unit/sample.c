@@ -328,10 +328,16 @@ static void filters_keep_what_the_reports_say(void **state) { /* G4-04 */
     p.order = "min_p";
     assert_int_equal(n_kept(p, l, 5), 2);
     sampler *s;
+    p.order = "penalties;dry;temp;min-p"; /* other names and separators of the same */
+    assert_int_equal(n_kept(p, l, 5), 3);
+    p = (sampler_params){.temperature = 1, .typical_p = 0.3f, .top_k = 4, .order = "top_k;typ_p"};
+    size_t n_typical = n_kept(p, l, 5);
+    p.order = NULL;
+    assert_int_equal(n_kept(p, l, 5), n_typical);
     p.order = "temperature,minp";
-    assert_fails(sampler_open(&p, 5, &s), WEFT_INVALID, "minp");
-    p.order = "penalties";
-    assert_fails(sampler_open(&p, 5, &s), WEFT_INVALID, "penalties");
+    assert_fails(sampler_open(&p, 5, &s), WEFT_INVALID, "no sampler \"minp\"");
+    p.order = "top_k,penalties";
+    assert_fails(sampler_open(&p, 5, &s), WEFT_INVALID, "penalties comes before");
 }
 
 static void frequencies_are_the_probabilities(void **state) {
@@ -412,6 +418,10 @@ static void a_seed_reproduces(void **state) {
     sampler_close(s);
 }
 
+/* Token i is the letter 'a' + i. */
+static const size_t letter_places[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+static const sampler_texts letters = {"abcdefghijklmnop", letter_places};
+
 /* The plain definition: for every earlier place, how far the text before it equals the end. */
 static void ref_dry(double *logits, const int32_t *h, int n, double multiplier, double base,
                     int allowed, const bool *breaks) {
@@ -422,7 +432,8 @@ static void ref_dry(double *logits, const int32_t *h, int n, double multiplier, 
         if (k > longest[h[i]]) longest[h[i]] = k;
     }
     for (int v = 0; v < 16; v++)
-        if (longest[v] >= allowed) logits[v] -= multiplier * pow(base, longest[v] - allowed);
+        if (longest[v] >= allowed && !breaks[v])
+            logits[v] -= multiplier * pow(base, longest[v] - allowed);
 }
 
 static void dry_equals_its_reference(void **state) {
@@ -437,11 +448,13 @@ static void dry_equals_its_reference(void **state) {
         int32_t brk = (int32_t)rng_below(&r, 16);
         bool breaks[16] = {false};
         breaks[brk] = true;
+        const char letter[] = {(char)('a' + brk), 0}, *const strings[] = {letter};
         sampler_params p = {.dry_multiplier = 0.25f,
                             .dry_base = 1.0625f,
                             .dry_allowed = 1 + round % 4,
-                            .dry_breaks = &brk,
-                            .n_dry_breaks = 1};
+                            .dry_breaks = strings,
+                            .n_dry_breaks = 1,
+                            .texts = &letters};
         int window = round % 3 ? n_history : (int)rng_below(&r, n_history + 1);
         p.dry_window = window == n_history || !window ? -1 : window;
         if (p.dry_window < 0) window = n_history;
@@ -450,6 +463,122 @@ static void dry_equals_its_reference(void **state) {
         ref_dry(right, history + n_history - window, window, 0.25, 1.0625, p.dry_allowed, breaks);
         assert_logits(p, logits, n, history, (size_t)n_history, right);
     }
+}
+
+/* The tokens DRY makes less likely after a history, as a string of '0' and '1', one a token. */
+static void penalised(const sampler_texts *texts, int n, const char *const *breaks, size_t n_breaks,
+                      const char *history, char *out) {
+    float logits[16] = {0};
+    int32_t ids[64];
+    double got[16], largest = -INFINITY;
+    size_t n_history = strlen(history);
+    for (size_t i = 0; i < n_history; i++) ids[i] = history[i] - '0';
+    sampler_params p = {.dry_multiplier = 1,
+                        .dry_allowed = 1,
+                        .dry_breaks = breaks,
+                        .n_dry_breaks = n_breaks,
+                        .texts = texts};
+    changed_logits(p, logits, n, ids, n_history, got);
+    for (int i = 0; i < n; i++) largest = fmax(largest, got[i]);
+    for (int i = 0; i < n; i++) out[i] = got[i] < largest - 0.5 ? '1' : '0';
+    out[n] = 0;
+}
+
+static void dry_breaks_are_found_in_the_text(void **state) {
+    (void)state;
+    /* 0 "a", 1 "b", 2 ".\n\n", 3 "<", 4 "us", 5 "er>!", 6 "", 7 "r" */
+    const size_t first[] = {0, 1, 2, 5, 6, 8, 12, 12, 13};
+    const sampler_texts texts = {"ab.\n\n<user>!r", first};
+    const char *const line[] = {"\n"}, *const user[] = {"<user>", "zz"};
+    static const struct {
+        int which;
+        const char *history, *right;
+    } cases[] = {
+        {0, "01010", "01000000"},   /* no break: "b" would repeat "ab" */
+        {1, "0121012", "00000000"}, /* nothing since the break inside token 2 */
+        {1, "0120012", "00000000"},
+        {1, "201201", "00000000"}, /* what comes after "01" is a break, never less likely */
+        {0, "201201", "00100000"},
+        {2, "034510345", "00000000"}, /* "<" "us" "er>!" ends one */
+        {2, "034650346", "00000000"}, /* ... and a token without text is no obstacle */
+        {2, "0345103", "00001000"},   /* a beginning is none */
+        {2, "034710347", "01000000"}, /* "<" "us" "r" is none */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char got[17];
+        const char *const *breaks = cases[i].which == 1 ? line : user;
+        penalised(&texts, 8, breaks, (size_t[]){0, 1, 2}[cases[i].which], cases[i].history, got);
+        if (strcmp(got, cases[i].right) != 0)
+            fail_msg("case %zu: %s, expected %s", i, got, cases[i].right);
+    }
+    const char *const empty[] = {"\n", ""};
+    sampler_params p = {
+        .dry_multiplier = 1, .dry_breaks = empty, .n_dry_breaks = 2, .texts = &texts};
+    sampler *s;
+    assert_fails(sampler_open(&p, 8, &s), WEFT_INVALID, "DRY break 1 is empty");
+}
+
+/* Whatever the filters, a mask that leaves one token gets that token, and one that leaves two gets
+ * one of them. */
+static void no_filter_removes_the_last_allowed_token(void **state) {
+    (void)state;
+    float logits[MAX_VOCAB];
+    rng r = {21};
+    int32_t history[40];
+    for (int i = 0; i < 40; i++) history[i] = i % 5;
+    const char *const none[] = {"\n"};
+    static char bytes[MAX_VOCAB];
+    static size_t first[MAX_VOCAB + 1];
+    for (size_t i = 0; i <= MAX_VOCAB; i++) first[i] = i < MAX_VOCAB ? i : MAX_VOCAB;
+    memset(bytes, 'x', sizeof bytes);
+    const sampler_texts texts = {bytes, first};
+    const sampler_params all[] = {
+        {.temperature = 0},
+        {.temperature = 1, .top_k = 1},
+        {.temperature = 1, .top_p = 1e-6f},
+        {.temperature = 1, .min_p = 1},
+        {.temperature = 1, .typical_p = 1e-6f},
+        {.temperature = 1, .top_n_sigma = 1e-6f},
+        {.temperature = 1, .xtc_probability = 1, .xtc_threshold = 1e-9f},
+        {.temperature = 1e-30f},
+        {.temperature = 1, .temperature_range = 1},
+        {.temperature = 1, .mirostat_tau = 1e-6f, .mirostat_eta = 100},
+        {.temperature = 1, .repeat_penalty = 1e9f, .penalty_window = -1},
+        {.temperature = 1,
+         .presence_penalty = 1e9f,
+         .frequency_penalty = 1e9f,
+         .penalty_window = -1},
+        {.temperature = 1,
+         .dry_multiplier = 1e9f,
+         .dry_base = 1e9f,
+         .dry_allowed = 1,
+         .dry_breaks = none,
+         .n_dry_breaks = 1,
+         .texts = &texts},
+        {.temperature = 0, .dry_multiplier = 1e9f, .dry_base = 1e9f, .dry_allowed = 1},
+    };
+    for (size_t c = 0; c < sizeof all / sizeof *all; c++)
+        for (int round = 0; round < 20; round++) {
+            random_logits(&r, logits, MAX_VOCAB);
+            uint32_t mask[(MAX_VOCAB + 31) / 32] = {0};
+            int32_t only[2] = {(int32_t)rng_below(&r, round % 2 ? 5 : MAX_VOCAB),
+                               (int32_t)rng_below(&r, MAX_VOCAB)};
+            if (round < 10) only[1] = only[0];
+            for (int i = 0; i < 2; i++) mask[only[i] / 32] |= 1u << (only[i] % 32);
+            sampler_params p = all[c];
+            p.seed = (uint64_t)round;
+            sampler *s;
+            assert_ok(sampler_open(&p, MAX_VOCAB, &s));
+            sampler_set_mask(s, mask);
+            for (int k = 0; k < 3; k++) {
+                int32_t token;
+                float log_prob;
+                assert_ok(sampler_draw(s, logits, history, 40, &token, &log_prob));
+                assert_true(token == only[0] || token == only[1]);
+                assert_true(isfinite(log_prob) && log_prob <= 0);
+            }
+            sampler_close(s);
+        }
 }
 
 static void mirostat_steers_to_its_surprise(void **state) {
@@ -502,22 +631,52 @@ static void bias_and_mask_exclude(void **state) {
     sampler_close(s);
     bias[0].id = 4;
     assert_fails(sampler_open(&p, 4, &s), WEFT_INDEX, "token 4");
+    bias[0] = (sampler_bias){1, INFINITY};
+    assert_fails(sampler_open(&p, 4, &s), WEFT_INVALID, "below infinity");
 }
 
 static void the_best_come_with_log_probabilities(void **state) {
     (void)state;
     const float logits[] = {0, 3, -INFINITY, 3, 1};
-    sample_choice best[8];
-    assert_ok(sample_best(logits, 5, 3, best));
+    sample_choice best[8], one = {.id = 4};
+    assert_ok(sample_best(logits, 5, 3, best, &one));
     double sum = 2 * exp(3.0) + exp(1.0) + 1;
     assert_int_equal(best[0].id, 1);
     assert_int_equal(best[1].id, 3);
     assert_int_equal(best[2].id, 4);
     assert_true(fabs((double)best[0].log_prob - (3 - log(sum))) < 1e-6);
     assert_true(fabs((double)best[2].log_prob - (1 - log(sum))) < 1e-6);
-    assert_ok(sample_best(logits, 5, 8, best));
+    assert_true(one.log_prob == best[2].log_prob);
+    one.id = 2;
+    assert_ok(sample_best(logits, 5, 8, best, &one));
     assert_int_equal(best[3].id, 0);
     assert_int_equal(best[4].id, -1);
+    assert_true(one.log_prob == -INFINITY);
+    const float infinite[] = {INFINITY, 1, INFINITY}, bad[] = {0, NAN};
+    assert_ok(sample_best(infinite, 3, 3, best, NULL));
+    assert_int_equal(best[0].id, 0);
+    assert_int_equal(best[1].id, 2);
+    assert_true(fabs((double)best[1].log_prob + log(2.0)) < 1e-6);
+    assert_fails(sample_best(bad, 2, 1, best, NULL), WEFT_INVALID, "token 1");
+    assert_fails(sample_best(logits + 2, 1, 1, best, NULL), WEFT_INVALID, "-infinity");
+
+    rng r = {31};
+    for (int round = 0; round < 50; round++) { /* against the reference's order */
+        float l[MAX_VOCAB];
+        sample_choice got[MAX_VOCAB];
+        double p[MAX_VOCAB];
+        int n = 1 + (int)rng_below(&r, MAX_VOCAB), k = (int)rng_below(&r, n + 1), at = -1;
+        random_logits(&r, l, n);
+        for (int i = 0; i < n; i += 3) l[i] = l[n / 2]; /* equals, too */
+        ref e = ref_of(l, n);
+        ref_softmax(&e, p);
+        assert_ok(sample_best(l, (size_t)n, (size_t)k, got, NULL));
+        for (int i = 0; i < k; i++) {
+            at = ref_next(&e, e.logit, at);
+            assert_int_equal(got[i].id, at);
+            assert_true(fabs((double)got[i].log_prob - log(p[at])) < 1e-5);
+        }
+    }
 }
 
 static void wrong_parameters_are_named(void **state) {
@@ -538,8 +697,13 @@ static void every_allocation_may_fail(void **state) {
     const float logits[] = {1, 2, 3};
     const int32_t history[] = {0, 1, 2, 0, 1};
     sampler_bias bias[] = {{1, 1}};
-    sampler_params p = {
-        .dry_multiplier = 1, .dry_breaks = history, .n_dry_breaks = 1, .bias = bias, .n_bias = 1};
+    const char *const breaks[] = {"c", "xyz"};
+    sampler_params p = {.dry_multiplier = 1,
+                        .dry_breaks = breaks,
+                        .n_dry_breaks = 2,
+                        .texts = &letters,
+                        .bias = bias,
+                        .n_bias = 1};
     for (uint64_t k = 1;; k++) {
         sampler *s;
         int32_t token;
@@ -563,6 +727,8 @@ int main(void) {
         cmocka_unit_test(frequencies_are_the_probabilities),
         cmocka_unit_test(a_seed_reproduces),
         cmocka_unit_test(dry_equals_its_reference),
+        cmocka_unit_test(dry_breaks_are_found_in_the_text),
+        cmocka_unit_test(no_filter_removes_the_last_allowed_token),
         cmocka_unit_test(mirostat_steers_to_its_surprise),
         cmocka_unit_test(bias_and_mask_exclude),
         cmocka_unit_test(the_best_come_with_log_probabilities),
