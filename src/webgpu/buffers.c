@@ -200,6 +200,7 @@ void buffers_close(gpu *g) {
     }
     if (all->scratch) release_now(g, all->scratch);
     if (all->copies) release_now(g, all->copies);
+    if (all->codebook) release_now(g, all->codebook);
     mem_free(all->arenas);
     mem_free(all->dead);
     memset(all, 0, sizeof *all);

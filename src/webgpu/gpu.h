@@ -66,6 +66,7 @@ typedef struct gpu_buffers {
     gpu_arena (*arenas)[2]; /* by depth - 1 */
     size_t n_depths, capacity;
     gpu_buffer *scratch, *copies; /* of calls that need some; grown */
+    gpu_buffer *codebook;         /* codebook_load's, or NULL */
     uint32_t next_id;
     uint64_t bytes, bytes_peak;
     uint64_t n_created, n_reused;
@@ -84,6 +85,8 @@ gpu_buffer *buffer_new(gpu *g, uint64_t bytes, const char *what);
 void buffer_release(gpu *g, gpu_buffer *b);
 /* Makes *b at least `bytes` large; its contents are lost when it grows. */
 weft_status buffer_grow(gpu *g, gpu_buffer **b, uint64_t bytes, const char *what);
+/* Makes buffers.codebook, if it is not there yet (codebook.c). */
+weft_status codebook_load(gpu *g);
 /* Releases what was waiting for the batch to be submitted. */
 void buffers_bury(gpu *g);
 void buffers_close(gpu *g);

@@ -32,7 +32,7 @@ typedef struct gpu_caps {
 enum { F_F16 = 1, F_SUBGROUPS = 2, F_FLAG = 4, F_INT_DOT = 8, F_MATRIX = 16 }; /* needed by a row */
 
 enum { PLAN_MAX_BINDINGS = 8, PLAN_MAX_CONSTS = 24, PLAN_PARAM_BYTES = 256, PLAN_MAX_SOURCES = 8 };
-enum { BIND_OUT = -1, BIND_SCRATCH = -2 }; /* else 0.. = call input */
+enum { BIND_OUT = -1, BIND_SCRATCH = -2, BIND_CODEBOOK = -3 }; /* else 0.. = call input */
 
 typedef struct plan_const { /* `const NAME: u32 = VALUEu;`, or f32 / i32 / bool by `kind` */
     const char *name;       /* static */
@@ -46,7 +46,7 @@ typedef struct plan_const { /* `const NAME: u32 = VALUEu;`, or f32 / i32 / bool 
 } plan_const;
 
 typedef struct plan_binding {
-    int tensor; /* BIND_OUT, BIND_SCRATCH or an input's number */
+    int tensor; /* BIND_OUT, BIND_SCRATCH, BIND_CODEBOOK or an input's number */
     bool is_written;
     uint64_t at, bytes; /* of the storage; `at` a multiple of caps->offset_alignment */
 } plan_binding;
@@ -111,6 +111,11 @@ void step_alias(plan_step *s, const char *name, const char *text);
 uint32_t step_bind(const gpu_caps *caps, plan_step *s, const weft_call *call, int tensor,
                    bool is_written, uint64_t at, uint64_t bytes);
 void step_params(plan_step *s, const void *params, uint32_t bytes);
+
+/* The codebook of a weight format (codebooks.def): its first word in the buffer of all, which has
+ * codebook_bytes(). False when it has none. */
+bool codebook_find(weft_dtype dtype, uint32_t *at);
+uint64_t codebook_bytes(void);
 
 /* For the host. */
 weft_status plan_status(const gpu_plan *plan);

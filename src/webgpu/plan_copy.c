@@ -208,7 +208,7 @@ static weft_status blocks_part(const plan_job *job, const plan_part *part) {
     step_source(s, "lib/grid.wgsl");
     step_source(s, "lib/view.wgsl");
     step_source(s, "lib/elem.wgsl");
-    plan_weights(s, src->dtype, (uint64_t)info->bytes, p.w_at);
+    plan_weights(job, s, src->dtype, (uint64_t)info->bytes, p.w_at);
     step_const(s, "RANK", (uint32_t)l->rank);
     step_const(s, "OUT_TYPE", t[0].dtype);
     step_params(s, &p, sizeof p);

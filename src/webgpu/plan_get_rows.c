@@ -40,7 +40,7 @@ static void add_part(const plan_job *job, int64_t row, int64_t n_rows, int64_t i
                                     .first_row = (uint32_t)row,
                                     .row_count = (uint32_t)n_rows,
                                     .n_rows = (uint32_t)table->dim[0]};
-        plan_weights(s, table->dtype, row_bytes, w_at);
+        plan_weights(job, s, table->dtype, row_bytes, w_at);
         step_params(s, &p, sizeof p);
         if (s) s->n_groups = plan_groups(p.n, 64);
     } else {

@@ -125,7 +125,7 @@ static linear_at bind_part(const plan_job *job, plan_step *s, const linear_x *x,
     at.out = plan_bind(job, s, BIND_OUT, true, WEFT_F32,
                        out->offset + part->m0 * shape.n + part->n0, out_span);
     step_source(s, "lib/grid.wgsl");
-    plan_weights(s, w->dtype, shape.row_bytes, at.w);
+    plan_weights(job, s, w->dtype, shape.row_bytes, at.w);
     step_flag(s, "HAS_BIAS", bias != NULL);
     return at;
 }

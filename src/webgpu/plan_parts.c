@@ -145,12 +145,19 @@ const char *plan_format(weft_dtype dtype) {
     return NULL;
 }
 
-void plan_weights(plan_step *s, weft_dtype dtype, uint64_t row_bytes, uint64_t at) {
+void plan_weights(const plan_job *job, plan_step *s, weft_dtype dtype, uint64_t row_bytes,
+                  uint64_t at) {
     /* Plain types are read as vectors where they lie so; blocks of odd sizes as words. */
     bool is_vec4 = !dtype_find(dtype)->is_quantized && row_bytes % 16 == 0 && at % 16 == 0;
     step_source(s, "lib/weights.wgsl");
     step_source(s, is_vec4 ? "lib/words_vec4.wgsl" : "lib/words.wgsl");
     step_source(s, plan_format(dtype));
+    uint32_t codebook_at;
+    if (!s || !codebook_find(dtype, &codebook_at)) return;
+    step_bind(job->caps, s, job->call, BIND_CODEBOOK, false, 0, codebook_bytes());
+    step_source(s, "lib/codebook.wgsl");
+    step_const(s, "CODEBOOK", (uint32_t)s->n_bindings - 1);
+    step_const(s, "CODEBOOK_AT", codebook_at);
 }
 
 int64_t plan_words(weft_dtype dtype, int64_t n) { return plan_is_small(dtype) ? n / 2 + 1 : n; }

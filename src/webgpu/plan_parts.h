@@ -56,8 +56,9 @@ uint64_t plan_byte(weft_dtype dtype, int64_t offset);
 /* The shader file of a weight format, or NULL: the formats there are. */
 const char *plan_format(weft_dtype dtype);
 /* Adds the sources that read weights, for rows of `row_bytes` that begin `at` bytes into the
- * binding. */
-void plan_weights(plan_step *s, weft_dtype dtype, uint64_t row_bytes, uint64_t at);
+ * binding. After the step's other bindings: a format may add one, its codebook. */
+void plan_weights(const plan_job *job, plan_step *s, weft_dtype dtype, uint64_t row_bytes,
+                  uint64_t at);
 
 /* Words of a dense output of n elements, for lib/out_dense.wgsl. */
 int64_t plan_words(weft_dtype dtype, int64_t n);

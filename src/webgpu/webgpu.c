@@ -217,9 +217,11 @@ static weft_status find_plan(gpu *g, const weft_call *call, const memo_entry **o
 static weft_status resolve(gpu *g, const weft_call *call, const plan_step *step, gpu_bound *bound) {
     for (int i = 0; i < step->n_bindings; i++) {
         const plan_binding *b = &step->bindings[i];
-        gpu_buffer *buffer = b->tensor == BIND_SCRATCH ? g->buffers.scratch
-                             : b->tensor == BIND_OUT   ? call->out->storage->handle
-                                                       : call->in[b->tensor]->storage->handle;
+        if (b->tensor == BIND_CODEBOOK) TRY(codebook_load(g));
+        gpu_buffer *buffer = b->tensor == BIND_SCRATCH    ? g->buffers.scratch
+                             : b->tensor == BIND_CODEBOOK ? g->buffers.codebook
+                             : b->tensor == BIND_OUT      ? call->out->storage->handle
+                                                          : call->in[b->tensor]->storage->handle;
         REQUIRE(buffer, WEFT_INVALID, "kernel %s: binding %d is a tensor without memory",
                 step->row->name, i);
         bound[i] = (gpu_bound){buffer, b->at, b->bytes, b->is_written};
