@@ -28,17 +28,21 @@ typedef struct rule {
 enum {
 #define PRE_RULE(name, source, ...) RULE_##name,
 #define PRE_NAME(name, rule, flags)
+#define PRE_PUBLISHED(rule, ...)
 #include "tokenizer/pretokenizers.def"
 #undef PRE_RULE
 #undef PRE_NAME
+#undef PRE_PUBLISHED
 };
 
 static const rule rules[] = {
 #define PRE_RULE(name, source, ...) [RULE_##name] = {source, {__VA_ARGS__}},
 #define PRE_NAME(name, rule, flags)
+#define PRE_PUBLISHED(rule, ...)
 #include "tokenizer/pretokenizers.def"
 #undef PRE_RULE
 #undef PRE_NAME
+#undef PRE_PUBLISHED
 };
 
 static const struct {
@@ -47,9 +51,24 @@ static const struct {
 } names[] = {
 #define PRE_RULE(name, source, ...)
 #define PRE_NAME(name, rule, flags) {name, RULE_##rule, flags},
+#define PRE_PUBLISHED(rule, ...)
 #include "tokenizer/pretokenizers.def"
 #undef PRE_RULE
 #undef PRE_NAME
+#undef PRE_PUBLISHED
+};
+
+static const struct {
+    int rule;
+    const char *steps[MAX_STEPS];
+} published[] = {
+#define PRE_RULE(name, source, ...)
+#define PRE_NAME(name, rule, flags)
+#define PRE_PUBLISHED(rule, ...) {RULE_##rule, {__VA_ARGS__}},
+#include "tokenizer/pretokenizers.def"
+#undef PRE_RULE
+#undef PRE_NAME
+#undef PRE_PUBLISHED
 };
 
 typedef struct step {
@@ -93,6 +112,54 @@ bool pretokenizer_find(const char *name, int *flags) {
 
 const char *pretokenizer_name(size_t i) {
     return i < sizeof names / sizeof *names ? names[i].name : NULL;
+}
+
+const char *pretokenizer_gpt2(void) { return rules[RULE_gpt2].steps[0]; }
+
+/* The next place of an expression that is no spelling of ours: a '+' that makes a quantifier
+ * possessive, "sc:" in front of a script, a look-behind in front of a run of spaces. */
+static const char *skip_spelling(const char *begin, const char *p) {
+    if (*p == '+' && p > begin + 1 && strchr("+*?}", p[-1]) && p[-2] != '\\') return p + 1;
+    if (p == begin && !strncmp(p, "(?<!\\s)", 7)) return p + 7;
+    return p >= begin + 3 && !strncmp(p - 3, "\\p{sc:", 6) ? p + 3 : p;
+}
+
+/* One character, "\\n" and the like undone: files have either. */
+static char take_letter(const char **p) {
+    static const char from[] = "rnt", to[] = "\r\n\t";
+    const char *known = **p == '\\' && (*p)[1] ? strchr(from, (*p)[1]) : NULL;
+    if (known) *p += 2;
+    return known ? to[known - from] : **p ? *(*p)++ : 0;
+}
+
+static bool same_expression(const char *row, const char *other) {
+    const char *a = row, *b = other;
+    for (;;) {
+        a = skip_spelling(row, a);
+        b = skip_spelling(other, b);
+        char letter = take_letter(&a);
+        if (letter != take_letter(&b)) return false;
+        if (!letter) return true;
+    }
+}
+
+static bool same_steps(const char *const *steps, const char *const *expressions, size_t n) {
+    if (n > MAX_STEPS || (n < MAX_STEPS && steps[n])) return false;
+    for (size_t i = 0; i < n; i++)
+        if (!steps[i] || !same_expression(steps[i], expressions[i])) return false;
+    return true;
+}
+
+const char *pretokenizer_match(const char *const *expressions, size_t n, int flags) {
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        int rule = names[i].rule;
+        bool fits = same_steps(rules[rule].steps, expressions, n);
+        for (size_t k = 0; k < sizeof published / sizeof *published; k++)
+            fits |= published[k].rule == rule && same_steps(published[k].steps, expressions, n);
+        fits &= !(names[i].flags & PRE_CHARACTERS) && rule != RULE_unnamed;
+        if (fits && !((names[i].flags ^ flags) & PRE_WHOLE_WORDS)) return names[i].name;
+    }
+    return NULL;
 }
 
 /* Copies an expression with every \s and \S spelled out. */

@@ -36,6 +36,12 @@ typedef weft_status (*pre_word)(void *context, const char *word, size_t n);
 weft_status pretokenizer_split(const pretokenizer *p, pre_work *w, const char *text, size_t n,
                                pre_word word, void *context);
 
+/* GPT-2's expression, as the byte-level pre-tokenizer of a tokenizer.json has it built in. */
+const char *pretokenizer_gpt2(void);
+/* The first name whose rule cuts with these expressions as they are published (whose rows may spell
+ * them otherwise) over bytes, and whose flag PRE_WHOLE_WORDS is that of `flags`; else NULL. */
+const char *pretokenizer_match(const char *const *expressions, size_t n, int flags);
+
 /* The i-th row, NULL past the end: its name and its expressions (for tests and listings). */
 const char *pretokenizer_name(size_t i);
 
