@@ -112,23 +112,34 @@ static weft_status load_layer(loader *l, int layer, model_layer *out) {
     return WEFT_OK;
 }
 
+/* Whether a role of the architecture has this name. The number of the layer is read from the name,
+ * so that a file with very many tensors costs one look each. */
+static bool is_known(const loader *l, gguf_string name) {
+    const model_params *p = &l->m->p;
+    int layer = 0, used = 0;
+    char text[sizeof(tensor_name)];
+    if (name.n >= sizeof text || memchr(name.data, 0, name.n)) return false;
+    memcpy(text, name.data, name.n);
+    text[name.n] = 0;
+    bool has_layer = sscanf(text, "blk.%5d.%n", &layer, &used) == 1 && used;
+    if (has_layer && (layer < 0 || layer >= p->n_layers)) return false;
+    for (int role = has_layer ? ROLE_FIRST_OF_LAYER : 0;
+         role < (has_layer ? ROLE_COUNT : ROLE_FIRST_OF_LAYER); role++)
+        if (((p->arch->required | p->arch->optional) >> role & 1) &&
+            !strcmp(name_of((model_role)role, layer).text, text))
+            return true;
+    return false;
+}
+
 /* Names the first tensor that no role asked for. */
 static weft_status check_unused(const loader *l) {
-    const model_params *p = &l->m->p;
     size_t n = gguf_n_tensors(l->file);
     if (l->n_found == n) return WEFT_OK;
     for (size_t i = 0; i < n; i++) {
         gguf_string name = gguf_tensor_at(l->file, i)->name;
-        bool is_used = false;
-        for (int layer = 0; layer < p->n_layers && !is_used; layer++)
-            for (int role = layer ? ROLE_FIRST_OF_LAYER : 0; role < ROLE_COUNT && !is_used;
-                 role++) {
-                tensor_name known = name_of((model_role)role, layer);
-                is_used = ((p->arch->required | p->arch->optional) >> role & 1) &&
-                          strlen(known.text) == name.n && !memcmp(known.text, name.data, name.n);
-            }
-        REQUIRE(is_used, WEFT_UNSUPPORTED, "tensor '%.*s' is no part of a %s model as known here",
-                (int)(name.n < 79 ? name.n : 79), name.data, p->arch->name);
+        REQUIRE(is_known(l, name), WEFT_UNSUPPORTED,
+                "tensor '%.*s' is no part of a %s model as known here",
+                (int)(name.n < 79 ? name.n : 79), name.data, l->m->p.arch->name);
     }
     return WEFT_OK;
 }
