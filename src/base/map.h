@@ -16,7 +16,7 @@ typedef struct map {
 
 /* Makes room for `n` keys at once. */
 weft_status map_reserve(map *m, size_t n);
-/* Adds or replaces. */
+/* Adds or replaces. Keys made to collide are WEFT_LIMIT. */
 weft_status map_set(map *m, const char *key, size_t key_bytes, uint32_t value);
 /* False when the key is absent. */
 bool map_get(const map *m, const char *key, size_t key_bytes, uint32_t *value);

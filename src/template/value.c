@@ -12,6 +12,9 @@
 #include "base/utf8.h"
 #include "template/run.h"
 
+/* On the way to a free place of a dict's index: keys made to meet in one place are refused. */
+enum { MOST_STEPS = 4096 };
+
 void *tpl_alloc(tpl_mem *mem, size_t bytes) {
     if (mem->limit && (bytes > mem->limit || mem->used > mem->limit - bytes)) {
         error_set(WEFT_LIMIT, "the template's values need more memory than the limit of %zu bytes",
@@ -317,8 +320,10 @@ weft_status tpl_dict_set(tpl_mem *mem, tdict *d, tvalue key, tvalue value) {
     }
     d->entries[d->n++] = (tentry){key, value, hash};
     if (d->index) {
-        size_t at = hash & (d->n_index - 1);
-        while (d->index[at]) at = (at + 1) & (d->n_index - 1);
+        size_t at = hash & (d->n_index - 1), steps = 0;
+        for (; d->index[at]; steps++) at = (at + 1) & (d->n_index - 1);
+        REQUIRE(steps <= MOST_STEPS, WEFT_LIMIT, "%zu keys of a dict in a row have one hash",
+                steps);
         d->index[at] = (uint32_t)d->n;
     }
     return WEFT_OK;

@@ -89,11 +89,36 @@ static void str_grows(void **state) {
     str_free(&s);
 }
 
+/* Pairs of 16 bytes that the hash does not tell apart, in a row: 2^13 keys in one place. */
+static void keys_made_to_collide_are_refused(void **state) {
+    (void)state;
+    enum { PAIRS = 13, BYTES = 16 * PAIRS };
+    char *keys = calloc(1 << PAIRS, BYTES);
+    map m = {0};
+    weft_status status = WEFT_OK;
+    uint32_t n = 0;
+    for (; n < 1 << PAIRS && status == WEFT_OK; n++) {
+        char *key = keys + (size_t)n * BYTES;
+        for (int pair = 0; pair < PAIRS; pair++)
+            if (n >> pair & 1) {
+                key[16 * pair + 7] = key[16 * pair + 15] = (char)0x80;
+                key[16 * pair + 11] = (char)0x80;
+            }
+        assert_true(hash_bytes(key, BYTES, 0) == hash_bytes(keys, BYTES, 0));
+        status = map_set(&m, key, BYTES, n);
+    }
+    assert_int_equal(status, WEFT_LIMIT);
+    assert_true(n > 1000);
+    map_free(&m);
+    free(keys);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(message_is_cut_at_a_character),
         cmocka_unit_test(failing_allocation_is_a_status),
         cmocka_unit_test(map_finds_what_was_set),
+        cmocka_unit_test(keys_made_to_collide_are_refused),
         cmocka_unit_test(utf8_follows_the_standard),
         cmocka_unit_test(messages_are_fit_to_be_shown),
         cmocka_unit_test(str_grows),

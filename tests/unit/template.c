@@ -201,6 +201,26 @@ static void hostile_templates_meet_limits(void **state) {
     refuses_with("{{ s.replace('', s * 10000) * 10000 }}", &few, "limit");
 }
 
+/* Whole numbers whose hashes (value.c, mix) end in 17 zeros. */
+static void keys_made_to_collide_are_refused(void **state) {
+    (void)state;
+    const uint64_t factor = UINT64_C(0x9E3779B97F4A7C15);
+    uint64_t inverse = factor;
+    for (int i = 0; i < 6; i++) inverse *= 2 - factor * inverse;
+    str source = {0};
+    assert_ok(str_text_append(&source, "{{ {"));
+    for (uint64_t k = 1, n = 0; n < 6000; k++) {
+        uint64_t key = (k << 46) * inverse;
+        key ^= key >> 32;
+        if (key > INT64_MAX) continue;
+        assert_ok(str_format(&source, "%llu: 0, ", (unsigned long long)key));
+        n++;
+    }
+    assert_ok(str_text_append(&source, "}|length }}"));
+    refuses_with(str_text(&source), NULL, "keys of a dict in a row have one hash");
+    str_free(&source);
+}
+
 static void deep_nesting_is_refused(void **state) {
     (void)state;
     static const char *const pieces[] = {"(", "[", "not ", "-", "{1:", "x if ", "f("};
@@ -309,6 +329,7 @@ int main(void) {
         cmocka_unit_test(published_templates),
         cmocka_unit_test(messages_name_line_and_reason),
         cmocka_unit_test(hostile_templates_meet_limits),
+        cmocka_unit_test(keys_made_to_collide_are_refused),
         cmocka_unit_test(deep_nesting_is_refused),
         cmocka_unit_test(failing_allocations),
         cmocka_unit_test(programs_are_shared_and_output_is_appended),

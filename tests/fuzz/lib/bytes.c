@@ -99,23 +99,30 @@ static const char *put_word(bytes *b, const char *at) {
     return put_number(b, word) || put_hex(b, word) ? at + n : NULL;
 }
 
-char *bytes_read(const char *text, size_t n, size_t *n_out) {
-    bytes b = {0};
-    bytes copy = {0};
-    if (!put(&copy, text, n) || !put(&b, "", 0)) return NULL;
-    copy.data[n] = 0;
-    for (const char *at = copy.data; *at;) {
-        const char *word = at + strspn(at, " \t\r\n");
-        if (!*word) break;
-        at = *word == '#' ? word + strcspn(word, "\n") : put_word(&b, word);
+static bool put_words(bytes *b, const char *at) {
+    while (*(at += strspn(at, " \t\r\n"))) {
+        const char *word = at;
+        at = *word == '#' ? word + strcspn(word, "\n") : put_word(b, word);
         if (!at) {
             printf("no bytes: %.40s\n", word);
-            free(b.data);
-            free(copy.data);
-            return NULL;
+            return false;
         }
     }
-    free(copy.data);
+    return true;
+}
+
+char *bytes_read(const char *text, size_t n, size_t *n_out) {
+    bytes b = {0};
+    char *copy = malloc(n + 1);
+    bool ok = copy && put(&b, "", 0);
+    if (ok) {
+        memcpy(copy, text, n);
+        copy[n] = 0;
+        ok = put_words(&b, copy);
+    }
+    free(copy);
     *n_out = b.n;
-    return b.data;
+    if (ok) return b.data;
+    free(b.data);
+    return NULL;
 }
