@@ -33,13 +33,27 @@ static void cut(conversation *c, size_t n) {
     while (c->n > n) free((char *)(uintptr_t)c->messages[--c->n].content);
 }
 
+/* What the callbacks of one answer know. */
+typedef struct hearing {
+    cli_bar bar;
+    cli_logprobs probs;
+} hearing;
+
 static bool on_text(void *user, const char *text, size_t n) {
-    cli_bar_end(user);
+    hearing *h = user;
+    cli_bar_end(&h->bar);
     return cli_answer(text, n);
 }
 
+static bool on_token(void *user, const weft_token *token) {
+    hearing *h = user;
+    cli_logprobs_add(&h->probs, token);
+    return true;
+}
+
 static bool on_prompt(void *user, int32_t done, int32_t total) {
-    cli_bar_update(user, total ? (double)done / total : 1);
+    hearing *h = user;
+    cli_bar_update(&h->bar, total ? (double)done / total : 1);
     return true;
 }
 
@@ -51,13 +65,17 @@ static bool is_cancelled(void *user) {
 /* Answers the last message. False when the program should end. */
 static bool answer(cli_model *m, conversation *c, weft_generate_desc desc) {
     weft_generation g;
-    cli_bar bar;
-    cli_bar_begin(&bar, "reading");
-    desc.user = &bar;
+    hearing h = {0};
+    if (desc.on_token && !cli_logprobs_open(&h.probs, false)) desc.on_token = NULL;
+    cli_bar_begin(&h.bar, "reading");
+    desc.user = &h;
     desc.result = &g;
     cli_forget_interrupt();
     weft_status status = weft_chat(m->session, c->messages, c->n, desc);
-    cli_bar_end(&bar);
+    cli_bar_end(&h.bar);
+    if (status == WEFT_OK) printf("\n");
+    if (status == WEFT_OK && fflush(stdout) == 0) cli_logprobs_print(&h.probs);
+    cli_logprobs_close(&h.probs);
     bool was_interrupted = cli_interrupted();
     cli_forget_interrupt();
     if (status != WEFT_OK && status != WEFT_CANCELLED) {
@@ -72,9 +90,8 @@ static bool answer(cli_model *m, conversation *c, weft_generate_desc desc) {
         cut(c, c->n - 1);
         return true;
     }
-    printf("\n");
     bool is_refused = g.finish == WEFT_FINISH_CANCELLED && !was_interrupted;
-    if (fflush(stdout) != 0 || is_refused) {
+    if (ferror(stdout) || is_refused) {
         cli_fail(0, "standard output cannot be written");
         return false;
     }
@@ -139,23 +156,32 @@ static int talk(cli_model *m, conversation *c, weft_generate_desc desc, line_rea
 int cli_chat(const cli_args *args) {
     cli_catch_interrupts(false);
     cli_model m;
-    int code = cli_open_model(args, &m);
-    if (code) return code;
+    cli_sampling sampling;
+    int code = cli_sampling_open(args, &sampling);
+    if (!code) code = cli_open_model(args, &m);
+    if (code) {
+        cli_sampling_close(&sampling);
+        return code;
+    }
     conversation c = {0};
     weft_generate_desc desc = {.on_text = on_text,
                                .on_prompt = on_prompt,
                                .is_cancelled = is_cancelled,
-                               .max_tokens = (int32_t)args->opt[OPT_tokens].number};
+                               .max_tokens = (int32_t)args->opt[OPT_tokens].number,
+                               .n_best = (int32_t)args->opt[OPT_logprobs].number};
+    if (args->opt[OPT_logprobs].is_set) desc.on_token = on_token;
     line_reader *reader = line_open("> ");
     const char *system = args->opt[OPT_system].text;
-    code = cli_sampling(args, &desc.sampling);
     if (!m.info.chat_format[0])
         code = cli_fail(EXIT_FAILED,
                         "the model has no chat format; weft run continues a text with it");
     else if (!reader || (system && !add(&c, "system", system)))
         code = cli_fail(EXIT_FAILED, "out of memory");
+    else code = cli_sampling_finish(args, m.model, &sampling);
+    desc.sampling = sampling.s;
     if (!code) code = talk(&m, &c, desc, reader);
     line_close(reader);
+    cli_sampling_close(&sampling);
     cut(&c, 0);
     free(c.messages);
     cli_close_model(&m);

@@ -82,6 +82,8 @@ size_t cli_character(const char *text, size_t n);
 /* Writes text[0..n) so that a terminal shows it and does not obey it: control characters but tab
  * and newline, and bytes that are no character, as U+FFFD. */
 void cli_show(FILE *to, const char *text, size_t n);
+/* Writes text[0..n) in quotes, control characters and bytes that are no whole character as \xNN. */
+void cli_quote(FILE *to, const char *text, size_t n);
 /* Writes a piece of an answer to standard output and flushes it: shown where that is a terminal,
  * else as it is. False when it cannot be written. */
 bool cli_answer(const char *text, size_t n);
@@ -104,9 +106,35 @@ int cli_open_device(const cli_args *args, weft_device **dev, weft_device_info *i
 int cli_open_model(const cli_args *args, cli_model *out);
 void cli_close_model(cli_model *m);
 
-/* The generation options; the seed is drawn here when none was given. Non-zero = exit code after a
- * message. */
-int cli_sampling(const cli_args *args, weft_sampling *out);
+/* How tokens are chosen (sampling.c), with what its lists point at. */
+typedef struct cli_sampling {
+    weft_sampling s;
+    char *breaks[CLI_MOST_VALUES];
+    weft_logit_bias bias[CLI_MOST_VALUES];
+} cli_sampling;
+/* Checks the options, before a model is loaded. Non-zero = exit code after a message. */
+int cli_sampling_open(const cli_args *args, cli_sampling *out);
+/* Makes it whole: what the model's file recommends, and the tokens of biases. */
+int cli_sampling_finish(const cli_args *args, weft_model *model, cli_sampling *out);
+void cli_sampling_close(cli_sampling *s);
+
+/* The log-probabilities of an answer's tokens (logprobs.c); all-zero keeps nothing. */
+typedef struct cli_logprobs {
+    FILE *out;
+    char *text;
+    size_t n, n_tokens;
+    bool is_json;
+} cli_logprobs;
+bool cli_logprobs_open(cli_logprobs *p, bool is_json);
+void cli_logprobs_close(cli_logprobs *p);
+void cli_logprobs_add(cli_logprobs *p, const weft_token *token);
+/* All of it: lines, or a JSON array; NULL when there is none. The probabilities'. */
+const char *cli_logprobs_text(cli_logprobs *p);
+/* The lines, on standard error. */
+void cli_logprobs_print(cli_logprobs *p);
+
+/* An option's long name (main.c). */
+const char *cli_option_name(cli_option_id option);
 /* "cpu | load 0.1 s | ..." */
 void cli_print_rates(const cli_model *m, const weft_generation *g);
 /* One line, once a model, when the GPU has handed work to the CPU. */

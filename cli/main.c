@@ -23,7 +23,7 @@ static const command commands[CMD_COUNT] = {
 #undef CLI_COMMAND
 };
 
-typedef enum option_kind { FLAG, TEXT, LIST, WHOLE, REAL } option_kind;
+typedef enum option_kind { FLAG, TEXT, LIST, WHOLE, INTEGER, REAL } option_kind;
 typedef struct option {
     const char *name, *letter;
     option_kind kind;
@@ -38,6 +38,26 @@ static const option options[OPT_COUNT] = {
 #include "commands.def"
 #undef CLI_OPTION
 };
+
+static const struct {
+    cli_option_id first;
+    const char *title;
+} groups[] = {
+#define CLI_GROUP(name, title) {OPT_##name, title},
+#include "commands.def"
+#undef CLI_GROUP
+};
+
+static const struct {
+    const char *alias;
+    cli_option_id option;
+} aliases[] = {
+#define CLI_ALIAS(alias, name) {alias, OPT_##name},
+#include "commands.def"
+#undef CLI_ALIAS
+};
+
+const char *cli_option_name(cli_option_id option) { return options[option].name; }
 
 /* Whether the command's name is a word of the option's list. */
 static bool belongs_to(const option *o, int c) {
@@ -76,26 +96,53 @@ static void print_help(void) {
            "The environment variable WEFT_LOG=info (or debug) shows what happens inside.\n");
 }
 
+/* The title of the part of the help that the option is in. */
+static const char *group_of(int option) {
+    const char *title = "options";
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        if ((int)groups[i].first <= option) title = groups[i].title;
+    return title;
+}
+
+enum { HELP_COLUMN = 29 };
+
+static void print_option(const option *o) {
+    char name[64];
+    int n = snprintf(name, sizeof name, "%s%s%s--%s%s%s", o->letter[0] ? "-" : "    ", o->letter,
+                     o->letter[0] ? ", " : "", o->name, o->value[0] ? " " : "", o->value);
+    if (n > HELP_COLUMN - 3) printf("  %s\n%*s", name, HELP_COLUMN, "");
+    else printf("  %-*s ", HELP_COLUMN - 3, name);
+    for (const char *line = o->help;; line++) { /* its lines, one below the other */
+        int length = (int)strcspn(line, "\n");
+        printf("%.*s\n", length, line);
+        line += length;
+        if (!*line) return;
+        printf("%*s", HELP_COLUMN, "");
+    }
+}
+
 static void print_command_help(int c) {
     const command *cmd = &commands[c];
+    const char *title = NULL;
     bool has_options = false;
     for (int i = 0; i < OPT_COUNT; i++) has_options = has_options || belongs_to(&options[i], c);
     printf("weft %s: %s\n\nusage: weft %s%s%s%s\n\n%s\n", cmd->name, cmd->summary, cmd->name,
            has_options ? " [OPTIONS]" : "", cmd->arguments[0] ? " " : "", cmd->arguments,
            cmd->details);
-    if (has_options) printf("\noptions:\n");
     for (int i = 0; i < OPT_COUNT; i++) {
-        const option *o = &options[i];
-        if (!belongs_to(o, c)) continue;
-        char name[64];
-        snprintf(name, sizeof name, "%s%s%s--%s%s%s", o->letter[0] ? "-" : "    ", o->letter,
-                 o->letter[0] ? ", " : "", o->name, o->value[0] ? " " : "", o->value);
-        printf("  %-26s %s\n", name, o->help);
+        if (!belongs_to(&options[i], c)) continue;
+        if (!title || strcmp(title, group_of(i)) != 0) printf("\n%s:\n", group_of(i));
+        title = group_of(i);
+        print_option(&options[i]);
     }
 }
 
 /* ---- parsing
  * --------------------------------------------------------------------------------------- */
+
+static bool is_word(const char *word, const char *text, size_t n) {
+    return n && strlen(word) == n && !memcmp(word, text, n);
+}
 
 /* The option an argument names ("-p", "--prompt", "--prompt=x"); *value gets what follows '='. -1 =
  * none. */
@@ -106,8 +153,11 @@ static int find_option(const char *arg, int c, const char **value) {
     *value = equals ? equals + 1 : NULL;
     for (int i = 0; i < OPT_COUNT; i++) {
         const char *known = is_long ? options[i].name : options[i].letter;
-        if (n && strlen(known) == n && !memcmp(known, name, n) && belongs_to(&options[i], c))
-            return i;
+        if (is_word(known, name, n) && belongs_to(&options[i], c)) return i;
+    }
+    for (size_t i = 0; is_long && i < sizeof aliases / sizeof *aliases; i++) {
+        int which = (int)aliases[i].option;
+        if (is_word(aliases[i].alias, name, n) && belongs_to(&options[which], c)) return which;
     }
     return -1;
 }
@@ -124,7 +174,8 @@ static int take_value(const option *o, const char *text, cli_option *out) {
     char *end;
     out->number = strtod(text, &end);
     bool is_number = end != text && !*end && out->number >= o->least && out->number <= o->most;
-    bool is_whole = o->kind == REAL || (strspn(text, "0123456789") == strlen(text));
+    const char *digits = text + (o->kind == INTEGER && text[0] == '-');
+    bool is_whole = o->kind == REAL || strspn(digits, "0123456789") == strlen(digits);
     if (is_number && is_whole) return 0;
     return cli_fail(EXIT_USAGE, "--%s takes a %s from %.16g to %.16g, not \"%s\"", o->name,
                     o->kind == REAL ? "number" : "whole number", o->least, o->most, text);

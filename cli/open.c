@@ -1,7 +1,6 @@
 /* Opening what run and chat need, as their options say. SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli.h"
 
@@ -64,28 +63,6 @@ void cli_close_model(cli_model *m) {
     weft_model_free(m->model);
     weft_close(m->dev);
     *m = (cli_model){0};
-}
-
-static float number_or(const cli_option *o, double otherwise) {
-    return (float)(o->is_set ? o->number : otherwise);
-}
-
-int cli_sampling(const cli_args *args, weft_sampling *out) {
-    const cli_option *opt = args->opt;
-    *out = (weft_sampling){
-        .temperature = number_or(&opt[OPT_temp], 0.7),
-        .top_k = opt[OPT_top_k].is_set ? (int32_t)opt[OPT_top_k].number : 40,
-        .top_p = number_or(&opt[OPT_top_p], 0.95),
-        .min_p = number_or(&opt[OPT_min_p], 0.05),
-        .repeat_penalty = number_or(&opt[OPT_repeat_penalty], 1),
-        .seed = (uint64_t)opt[OPT_seed].number,
-    };
-    if (!opt[OPT_seed].is_set) {
-        struct timespec now;
-        clock_gettime(CLOCK_REALTIME, &now);
-        out->seed = ((uint64_t)now.tv_sec * 1000003u ^ (uint64_t)now.tv_nsec) & 0xFFFFFFFFu;
-    }
-    return 0;
 }
 
 void cli_print_rates(const cli_model *m, const weft_generation *g) {

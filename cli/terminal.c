@@ -99,6 +99,22 @@ void cli_show(FILE *to, const char *text, size_t n) {
     }
 }
 
+void cli_quote(FILE *to, const char *text, size_t n) {
+    fputc('"', to);
+    for (size_t at = 0; at < n;) {
+        const char *c = text + at;
+        size_t length = cli_character(c, n - at);
+        at += length ? length : 1;
+        if (*c == '\n') fputs("\\n", to);
+        else if (*c == '\t') fputs("\\t", to);
+        else if (*c == '"' || *c == '\\') fprintf(to, "\\%c", *c);
+        else if (length && !is_control(c, length)) fwrite(c, 1, length, to);
+        else
+            for (; c < text + at; c++) fprintf(to, "\\x%02X", (unsigned char)*c);
+    }
+    fputc('"', to);
+}
+
 bool cli_answer(const char *text, size_t n) {
     if (isatty(STDOUT_FILENO)) cli_show(stdout, text, n);
     else fwrite(text, 1, n, stdout);

@@ -5,26 +5,6 @@
 
 #include "cli.h"
 
-/* In quotes, control characters and bytes that are no whole character as \xNN. */
-static void print_piece(const char *text, size_t n) {
-    putchar('"');
-    for (size_t at = 0; at < n;) {
-        unsigned char c = (unsigned char)text[at];
-        size_t length = cli_character(text + at, n - at);
-        if (!length || c < ' ' || c == 127) {
-            if (c == '\n') printf("\\n");
-            else if (c == '\t') printf("\\t");
-            else printf("\\x%02X", c);
-            at++;
-            continue;
-        }
-        if (c == '"' || c == '\\') putchar('\\');
-        fwrite(text + at, 1, length, stdout);
-        at += length;
-    }
-    printf("\"\n");
-}
-
 static int print_tokens(weft_model *model, const int32_t *ids, int64_t n, bool only_ids) {
     for (int64_t i = 0; i < n; i++) {
         if (only_ids) {
@@ -35,7 +15,8 @@ static int print_tokens(weft_model *model, const int32_t *ids, int64_t n, bool o
         int64_t length = weft_decode(model, &ids[i], 1, WEFT_PARSE_SPECIAL, piece, sizeof piece);
         if (length < 0) return cli_fail_weft();
         printf("%8d  ", ids[i]);
-        print_piece(piece, (size_t)length < sizeof piece ? (size_t)length : sizeof piece - 1);
+        cli_quote(stdout, piece, (size_t)length < sizeof piece ? (size_t)length : sizeof piece - 1);
+        printf("\n");
     }
     if (only_ids) printf("\n");
     return EXIT_OK;

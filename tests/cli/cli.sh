@@ -8,7 +8,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 bad=0
 export XDG_RUNTIME_DIR=${XDG_RUNTIME_DIR:-/tmp}
-for kind in chat endless longrope escape; do "$tiny" "$work/$kind.gguf" $kind || { echo "cannot write a model"; exit 1; }; done
+for kind in chat endless longrope escape hinted badly; do "$tiny" "$work/$kind.gguf" $kind || { echo "cannot write a model"; exit 1; }; done
 cd "$work" || exit 1
 
 problem() {
@@ -42,9 +42,17 @@ for command in run chat devices info tokenize quantize template; do
     expect 0 help $command
 done
 expect 0 run -h
-for option in --prompt --tokens --device --temp --top-k --top-p --min-p --repeat-penalty --seed --ctx --threads --exact --json --raw; do
-    out_has " $option"
+samplers="--temp --top-k --top-p --min-p --seed --repeat-penalty --presence-penalty --frequency-penalty --repeat-last-n
+    --dry-multiplier --dry-base --dry-allowed-length --dry-penalty-last-n --dry-sequence-breaker --typical-p --top-n-sigma
+    --xtc-probability --xtc-threshold --dynatemp-range --dynatemp-exponent --mirostat --mirostat-tau --mirostat-eta
+    --logit-bias --samplers --logprobs"
+for option in --prompt --tokens --device --ctx --threads --exact --json --raw $samplers; do
+    out_has " $option "
 done
+[ "$(grep -c ':$' out)" = 4 ] || problem "the options are not in four parts"
+expect 0 chat -h
+for option in $samplers; do out_has " $option "; done
+[ "$(wc -L < out)" -le 100 ] || problem "the help is wider than 100 columns"
 
 # ---- usage errors: code 2, one sentence
 usage() {
@@ -66,6 +74,27 @@ usage '--exact takes no value' run chat.gguf --exact=yes
 usage 'one argument too many: "b"' run a b
 usage '--kv takes f16 or f32' run chat.gguf -p x --kv q8
 usage 'exclude each other' run chat.gguf -p x --raw --system y
+for bad_value in 'temp 101' 'top-k -1' 'top-p 1.5' 'min-p 2' 'repeat-penalty 0' 'presence-penalty 101' 'repeat-last-n -2' \
+    'frequency-penalty x' 'dry-multiplier -1' 'dry-base 0.5' 'dry-allowed-length 0' 'dry-penalty-last-n -2' 'typical-p 1.1' \
+    'top-n-sigma -1' 'xtc-probability 2' 'xtc-threshold -0.1' 'dynatemp-range -1' 'dynatemp-exponent -1' 'mirostat 3' \
+    'mirostat-tau -1' 'mirostat-eta nan' 'logprobs 1001' 'seed 1.5'; do
+    for command in run chat; do
+        # shellcheck disable=SC2086 # two words
+        usage "--${bad_value% *} takes a" $command no.gguf --$bad_value
+    done
+    err_has "from "
+done
+usage '--temp takes a number from 0 to 100' run no.gguf --temperature 101 # also known by another name
+usage '--mirostat takes 0 (off) or 2' run no.gguf -p x --mirostat 1
+usage '--samplers: order: there is no sampler "speed"' run no.gguf -p x --samplers 'top_k;speed'
+usage '--samplers: order: dry comes before' chat no.gguf --samplers 'top_k;dry'
+for bias in 5 x '' '+1' 'x+' 'x+inf' 'x+y' '5+nan'; do
+    usage '--logit-bias takes ID or TEXT' run no.gguf -p x --logit-bias "$bias"
+done
+usage '--dry-sequence-breaker takes a text' run no.gguf -p x --dry-sequence-breaker ''
+usage '"xy" is 2 tokens of this model' run endless.gguf -p x --device cpu --logit-bias xy+1
+usage 'token 259, of 259' run endless.gguf -p x --device cpu --logit-bias 259+1
+usage 'token 2147483647, of 259' run endless.gguf -p x --device cpu --logit-bias 99999999999+1
 
 # ---- failures: code 1, one sentence that names the thing
 failure() {
@@ -103,6 +132,77 @@ out_is xxx
 expect 0 run endless.gguf -p x --ctx 16 --device cpu --temp 0
 [ "$(tr -d '\n' < out | wc -c)" = 15 ] || problem "a context of 16 does not give 15 tokens"
 
+# ---- samplers: each option does something
+endless() { expect 0 run endless.gguf -p x -n 12 --device cpu --temp 0 "$@"; }
+x=xxxxxxxxxxxx
+endless
+out_is $x
+for bias in 122-inf 'x-inf' '"x"-inf' 'x-1e9'; do
+    endless --logit-bias "$bias"
+    grep -q x out && problem "--logit-bias $bias does not forbid x"
+done
+endless --logit-bias y+1000 --logit-bias 124+900
+out_is yyyyyyyyyyyy
+endless --presence-penalty 100 --frequency-penalty 100
+[ "$(head -c 2 out)" = xx ] && problem "penalties do nothing"
+endless --presence-penalty 100 --frequency-penalty 100 --repeat-last-n 0
+out_is $x
+endless --repeat-penalty 100 --logit-bias y+3
+grep -q xx out && problem "--repeat-penalty does nothing"
+endless --dry-multiplier 1e6
+grep -q xxxx out && problem "--dry-multiplier does nothing"
+grep -q '^xx' out || problem "--dry-multiplier acts too early"
+endless --dry-multiplier 1e6 --dry-allowed-length 4
+grep -q '^xxxx' out || problem "--dry-allowed-length does nothing"
+endless --dry-multiplier 1e6 --dry-penalty-last-n 0
+out_is $x
+endless --dry-multiplier 1e6 --dry-sequence-breaker x
+out_is $x
+endless --dry-multiplier 1e6 --dry-sequence-breaker none
+grep -q xxxx out && problem "\"none\" is a break"
+# A random draw at a temperature where x is one of many, until a sampler leaves x alone.
+hot() { expect 0 run endless.gguf -p x -n 12 --device cpu --temp 100 --top-k 0 --top-p 1 --min-p 0 --seed 7 "$@"; }
+hot
+grep -q xx out && problem "--temp 100 draws x"
+cp out hot
+hot
+cmp -s out hot || problem "a seed does not reproduce"
+for one in '--top-k 1' '--top-p 0' '--min-p 1' '--typical 0' '--top-n-sigma 0.5' '--mirostat-tau 0.01' '--temperature 0.01' \
+    '--mirostat 2 --mirostat-ent 0.01 --mirostat-lr 0.1' '--samplers top_k;typ_p --top-k 1' '--grammar g'; do
+    printf 'root ::= "x"{12}' > g
+    # shellcheck disable=SC2086 # several words
+    hot $one
+    out_is $x
+done
+hot --xtc-probability 1 --xtc-threshold 0 --top-k 2
+grep -q x out && problem "--xtc-probability leaves x"
+hot --temp 0.8
+cp out hot
+hot --temp 0.8 --dynatemp-range 0.8 --dynatemp-exp 2
+cmp -s out hot && problem "--dynatemp-range does nothing"
+hot --xtc-threshold 0.2 --dry-base 2 --mirostat-eta 1 --samplers 'min_p' --top-k 5
+for option in xtc-threshold dry-base mirostat-eta; do err_has "note: --$option does nothing without"; done
+err_has 'note: --top-k does nothing, as --samplers does not name it'
+
+# ---- log-probabilities
+expect 0 run chat.gguf -p x --device cpu --temp 0 --logprobs 2
+out_is Hi
+[ "$(grep -cE '^ +-?[0-9.]+  "[Hi]"   of  -?[0-9.]+ "[Hi]"  -[0-9.]+ ' err)" = 2 ] || problem "not two lines of log-probabilities"
+printf 'Hello\n' > turns
+input=turns expect 0 chat chat.gguf --device cpu --temp 0 --logprobs 0
+out_is Hi
+[ "$(grep -cE '^ +-?[0-9.]+  "[Hi]"$' err)" = 2 ] || problem "chat: not two lines of log-probabilities"
+
+# ---- what a model's file recommends
+expect 0 run hinted.gguf -p x -n 12 --device cpu
+out_is $x
+err_has "as the model's file recommends, where no option says else: temp 90, top_k 1"
+expect 0 run hinted.gguf -p x -n 12 --device cpu --top-k 0 --top-p 1 --min-p 0 --seed 7
+grep -q xx out && problem "--top-k does not overrule the file"
+input=turns expect 0 run badly.gguf -p x -n 12 --device cpu --temp 0
+out_is $x
+err_has 'warning: what the file recommends for sampling is not used: general.sampling.temp'
+
 # ---- JSON
 json() { python3 -c "import json,sys; d=json.load(open('out')); sys.exit(not ($1))" || problem "JSON: $1"; }
 if "$weft" run chat.gguf -p x --json --device cpu > out 2> err; then
@@ -111,6 +211,15 @@ if "$weft" run chat.gguf -p x --json --device cpu > out 2> err; then
     json "d['seed'] == 5 and d['load_seconds'] > 0 and d['first_token_seconds'] > 0 and d['prompt_tokens'] > 5"
     expect 0 run endless.gguf -p x --json --device cpu -n 4
     json "d['finish'] == 'length' and len(d['text']) == 4"
+    expect 0 run endless.gguf -p x --json --device cpu -n 4 --logprobs 2 --temp 0
+    json "[t['token'] for t in d['logprobs']['content']] == ['x'] * 4"
+    json "all(t['bytes'] == [120] and t['id'] == 122 and t['logprob'] <= 0 and t['top_logprobs'][0]['token'] == 'x' and
+          len(t['top_logprobs']) == 2 for t in d['logprobs']['content'])"
+    expect 0 run endless.gguf -p x --json --device cpu -n 4 --logprobs 0 --logit-bias 195+1e9 # a byte that is no character
+    json "d['logprobs']['content'][0]['token'] == '\ufffd' and d['logprobs']['content'][0]['bytes'] == [0xC1]"
+    json "d['logprobs']['content'][0]['top_logprobs'] == []"
+    expect 0 run endless.gguf -p x --json --device cpu -n 1 --logprobs 1 --logit-bias 2+1e9
+    json "d['logprobs']['content'][0]['token'] == '\0'"
 else
     err_has 'without jansson'
 fi
@@ -169,17 +278,11 @@ out_has 'blk.1.ffn_down.weight'
 expect 0 info longrope.gguf
 out_has "cannot run it: rotary scaling 'longrope'"
 
-# ---- what a model says or is called is shown on a terminal, not obeyed
+# ---- what a model says goes to a file as it is (terminal.sh: not to a terminal); its names are never obeyed
 escape=$(printf '\033[2J')
 expect 0 run escape.gguf -p '
 ' --raw --device cpu --temp 0
 out_has "$escape" # a file gets it as it is
-if command -v script > /dev/null; then
-    script -qec "'$weft' run escape.gguf -p '
-' --raw --device cpu --temp 0" script.log > out < /dev/null
-    out_has '[2J'
-    grep -qF "$escape" out && problem "an escape sequence reaches the terminal"
-fi
 sed "s/tiny/$escape/; s/gpt-2/q$escape/" chat.gguf > named.gguf
 expect 0 info named.gguf --device cpu
 grep -q "$(printf '\033')" out && problem "info prints escape sequences"

@@ -1,6 +1,7 @@
-/* Writes a tiny model for tests of the program: tiny FILE chat|endless|longrope|escape. `chat` answers
- * "Hi" after a newline, `endless` says x for ever, `longrope` is one that cannot run, `escape` says
- * what a terminal would obey. SPDX-License-Identifier: MIT */
+/* Writes a tiny model for tests of the program: tiny FILE KIND. `chat` answers "Hi" after a
+ * newline, `endless` says x for ever, `longrope` is one that cannot run, `escape` says what a
+ * terminal would obey, `hinted` is endless and recommends a sampling, `badly` one that makes no
+ * sense. SPDX-License-Identifier: MIT */
 #include "tiny_model.h"
 
 int main(int argc, char **argv) {
@@ -24,6 +25,8 @@ int main(int argc, char **argv) {
         m.chat_template = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}"
                           "<|im_end|>\n{% endfor %}<|im_start|>assistant{{ '\n' }}";
     if (!strcmp(argv[2], "longrope")) m.scaling = "longrope";
+    if (!strcmp(argv[2], "hinted")) m.sampling = "temp=90.0 top_k=1";
+    if (!strcmp(argv[2], "badly")) m.sampling = "temp=warm top_k=1";
     str bytes = {0};
     tiny_model_bytes(&m, &bytes);
     FILE *f = fopen(argv[1], "wb");
