@@ -24,10 +24,12 @@ void fuzz_end(fuzz_input *in) { free(in->data); }
 fuzz_text fuzz_cut(fuzz_text *text) {
     static const char line[] = "\n====\n";
     fuzz_text before = *text;
+    bool is_first = text->n >= sizeof line - 2 && !memcmp(text->data, line + 1, sizeof line - 2);
     const char *at = text->n ? memmem(text->data, text->n, line, sizeof line - 1) : NULL;
     *text = (fuzz_text){"", 0};
-    if (!at) return before;
-    size_t n = (size_t)(at - before.data), skipped = n + sizeof line - 1;
+    if (!at && !is_first) return before;
+    size_t n = is_first ? 0 : (size_t)(at - before.data),
+           skipped = is_first ? sizeof line - 2 : n + sizeof line - 1;
     *text = (fuzz_text){before.data + skipped, before.n - skipped};
     before.n = n;
     return before;
