@@ -58,7 +58,8 @@ static void probe_weights(placement_list *list, weft_device *dev, const gguf_fil
 }
 
 static void probe_rest(placement_list *list, weft_device *dev, const model_params *p) {
-    int64_t heads = p->n_heads, kv_heads = p->n_kv_heads, head_dim = p->head_dim;
+    /* one KV head and those that share it: a page of all of them may be very large */
+    int64_t heads = p->n_heads / p->n_kv_heads, kv_heads = 1, head_dim = p->head_dim;
     int32_t zero = 0, row[2] = {0, 1};
     weft_tensor *first = weft_from(dev, WEFT_I32, weft_1d(1), &zero);
     weft_tensor *x = weft_zeros(dev, WEFT_F32, weft_2d(1, 256));

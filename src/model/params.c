@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_SIZE = 1 << 24, MAX_LAYERS = 4096, MAX_CONTEXT = 1 << 28 };
+enum { MAX_SIZE = 1 << 24, MAX_HEAD = 1 << 16, MAX_LAYERS = 4096, MAX_CONTEXT = 1 << 28 };
 
 typedef struct reader {
     const gguf_file *file;
@@ -135,7 +135,7 @@ static weft_status read_heads(reader *r, model_params *p) {
             "%d heads cannot share %d KV heads evenly (key '%s')", p->n_heads, p->n_kv_heads,
             r->key);
     int32_t usual = p->n_embd / p->n_heads > 0 ? p->n_embd / p->n_heads : 1, value_dim;
-    TRY(read_size(r, "attention.key_length", MAX_SIZE, usual, &p->head_dim));
+    TRY(read_size(r, "attention.key_length", MAX_HEAD, usual, &p->head_dim));
     TRY(read_size(r, "attention.value_length", MAX_SIZE, p->head_dim, &value_dim));
     REQUIRE(value_dim == p->head_dim, WEFT_UNSUPPORTED,
             "value heads of %d (key '%s') beside key heads of %d are not supported", value_dim,

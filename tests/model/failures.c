@@ -3,6 +3,7 @@
  * generated. On the CPU. SPDX-License-Identifier: MIT */
 #include <malloc.h>
 
+#include "base/error.h"
 #include "base/mem.h"
 #include "tiny_model.h"
 #include "weft/llm.h"
@@ -50,25 +51,66 @@ static weft_status whole_life(const char *path) {
     return status;
 }
 
-static void every_allocation_may_fail(void **state) {
-    (void)state;
-    tiny_model m = {.seed = 1,
-                    .sampling = "temp=0.5 sequence=temperature;top_k",
-                    .has_bias = true,
-                    .type_of_matrices = WEFT_F16,
-                    .chat_template =
-                        "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"};
-    char path[64];
-    snprintf(path, sizeof path, "%s", tiny_model_file(&m));
+/* The status of a call that gives -1 for a failure. */
+static weft_status counted(int64_t n) { return n < 0 ? error_status() : WEFT_OK; }
+
+static weft_status look_into(const char *path, weft_device *dev) {
+    weft_gguf *f = weft_gguf_open(path);
+    if (!f) return error_status();
+    weft_gguf_info info;
+    weft_gguf_value value;
+    weft_gguf_tensor tensor;
+    weft_placement places[32] = {0};
+    weft_status status = weft_gguf_get_info(f, &info);
+    for (size_t i = 0; i < info.n_values && status == WEFT_OK; i++)
+        status = weft_gguf_get_value(f, i, &value);
+    for (size_t i = 0; i < info.n_tensors && status == WEFT_OK; i++)
+        status = weft_gguf_get_tensor(f, i, &tensor);
+    if (status == WEFT_OK) status = counted(weft_gguf_placement(f, dev, places, 32));
+    for (int i = 0; i < 32 && status == WEFT_OK; i++) /* a note says what could not be tried */
+        if (strstr(places[i].note, "out of memory")) status = WEFT_NO_MEMORY;
+    weft_gguf_close(f);
+    return status;
+}
+
+/* Looks into a file, renders, encodes, and answers under a grammar and a schema. */
+static weft_status another_life(const char *path) {
+    static const char context[] = "{\"messages\": [{\"role\": \"user\", \"content\": \"a\"}]}";
+    char text[200];
+    int32_t ids[50];
+    weft_device *dev = weft_open(&(weft_device_desc){.name = "cpu", .n_threads = 1});
+    weft_status status = dev ? look_into(path, dev) : error_status();
+    weft_model *model = status == WEFT_OK ? weft_model_load(dev, path, (weft_model_desc){0}) : NULL;
+    if (status == WEFT_OK && !model) status = error_status();
+    if (status == WEFT_OK)
+        status = counted(weft_render_chat(model, context, strlen(context), text, sizeof text));
+    if (status == WEFT_OK)
+        status = counted(weft_render("{{ messages }}", 14, context, strlen(context), text, 200));
+    if (status == WEFT_OK) status = counted(weft_encode(model, "hello", 5, 0, ids, 50));
+    if (status == WEFT_OK) status = counted(weft_decode(model, ids, 3, 0, text, sizeof text));
+    weft_session *s = status == WEFT_OK ? weft_session_open(model, (weft_session_desc){0}) : NULL;
+    if (status == WEFT_OK && !s) status = error_status();
+    weft_generate_desc desc = {.max_tokens = 2, .grammar = "root ::= [a-c]+ \"x\""};
+    if (status == WEFT_OK) status = weft_generate(s, "he", desc);
+    desc.grammar = NULL;
+    desc.json_schema = "{\"type\": \"object\", \"properties\": {\"a\": {\"type\": \"integer\"}}}";
+    if (status == WEFT_OK) status = weft_generate(s, "he", desc);
+    weft_session_close(s);
+    weft_model_free(model);
+    weft_close(dev);
+    return status;
+}
+
+static void walk_allocations(weft_status (*life)(const char *), const char *path) {
     mem_fail_at(0);
-    assert_ok(whole_life(path));
+    assert_ok(life(path));
     uint64_t n = mem_fail_at(0);
     assert_true(n > 100);
     /* All of the first ones, then a sample: the forward's are alike. */
     uint64_t step = getenv("WEFT_TEST_CHECKED") ? 29 : 1, n_failed = 0;
     for (uint64_t k = 1; k <= n; k += k < 100 ? 1 : step) {
         mem_fail_at(k);
-        weft_status status = whole_life(path);
+        weft_status status = life(path);
         bool was_hit = mem_fail_at(0) >= k;
         if (status != WEFT_OK) n_failed++;
         if (was_hit && status != WEFT_OK && status != WEFT_NO_MEMORY)
@@ -76,7 +118,20 @@ static void every_allocation_may_fail(void **state) {
                      weft_message());
     }
     assert_true(n_failed > 50);
-    assert_ok(whole_life(path));
+    assert_ok(life(path));
+}
+
+static void every_allocation_may_fail(void **state) {
+    (void)state;
+    tiny_model m = {.seed = 1,
+                    .has_bias = true,
+                    .type_of_matrices = WEFT_F16,
+                    .chat_template =
+                        "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"};
+    char path[64];
+    snprintf(path, sizeof path, "%s", tiny_model_file(&m));
+    walk_allocations(whole_life, path);
+    walk_allocations(another_life, path);
 }
 
 static size_t in_use(void) { return mallinfo2().uordblks + mallinfo2().hblkhd; }

@@ -363,6 +363,7 @@ static void bad_models_are_named(void **state) {
     refused((tiny_model){.has_head_norms = true}, "'blk.0.attn_q_norm.weight'");
     refused((tiny_model){.extra = "blk.0.attn_sinks.weight"}, "'blk.0.attn_sinks.weight'");
     refused((tiny_model){.n_heads = 3}, "3 heads cannot share 2 KV heads");
+    refused((tiny_model){.n_heads = 1, .n_kv_heads = 1, .head_dim = 65538}, "attention.key_length");
     refused((tiny_model){.n_rot = 7}, "rope.dimension_count");
     refused((tiny_model){.n_rot = 10}, "rope.dimension_count");
     assert_null(weft_model_load(dev, "/nonexistent/model.gguf", (weft_model_desc){0}));
