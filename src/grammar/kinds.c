@@ -1,7 +1,7 @@
-/* Plain values of a JSON Schema: numbers with bounds, strings with lengths, patterns and formats,
- * and the rules for any JSON value. SPDX-License-Identifier: MIT */
+/* Plain values of a JSON Schema: numbers with bounds and multiples, texts with lengths, patterns
+ * and formats, and the rules for any JSON value. What one graph can say is built as such; more
+ * conditions are automata side by side. SPDX-License-Identifier: MIT */
 #ifdef WEFT_HAVE_JANSSON
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,81 +53,181 @@ weft_status schema_base_rules(schema *s) {
         TRY(nfa_either(&s->b, &f, &one));
     }
     TRY(nfa_rule_define(&s->b, s->value, &f));
-    json_t *empty = json_object();
-    weft_status status = schema_own(s, empty);
-    if (status == WEFT_OK) status = schema_build_object(s, empty, &f);
-    if (status == WEFT_OK) status = nfa_rule_define(&s->b, s->object, &f);
-    if (status == WEFT_OK) status = schema_build_array(s, empty, &f);
-    return status == WEFT_OK ? nfa_rule_define(&s->b, s->array, &f) : status;
+    schema_flat any = {.types = TYPE_ALL, .max_items = -1, .max_properties = -1};
+    TRY(schema_build_object(s, &any, &f));
+    TRY(nfa_rule_define(&s->b, s->object, &f));
+    TRY(schema_build_array(s, &any, &f));
+    return nfa_rule_define(&s->b, s->array, &f);
+}
+
+/* ---- languages ------------------------------------------------------------------------------- */
+
+weft_status schema_language_add(schema_language *l, regular *made, bool is_not) {
+    weft_status status =
+        l->n_made < REGULAR_MOST_PARTS
+            ? WEFT_OK
+            : error_set(WEFT_LIMIT, "more than %d patterns at once", REGULAR_MOST_PARTS);
+    if (status == WEFT_OK) {
+        l->made[l->n_made] = *made;
+        status = regular_all_add(&l->all, &l->made[l->n_made++], is_not);
+    } else regular_free(made);
+    return status;
+}
+
+void schema_language_free(schema_language *l) {
+    if (!l) return;
+    for (size_t i = 0; i < l->n_made; i++) regular_free(&l->made[i]);
+    l->n_made = l->all.n = 0;
+}
+
+static weft_status add_regex(schema *s, schema_language *l, const char *text, bool is_not,
+                             const char *key) {
+    regular made;
+    weft_status status = regex_make(text, strlen(text), REGEX_SEARCH, &made);
+    if (status == WEFT_OK) status = schema_language_add(l, &made, is_not);
+    return status == WEFT_OK ? WEFT_OK : error_prefix(status, "schema, %s: %s", s->path, key);
+}
+
+static weft_status add_regexes(schema *s, schema_language *l, json_t *list, bool is_not) {
+    size_t i;
+    json_t *one;
+    json_array_foreach(list, i, one)
+        TRY(add_regex(s, l, json_string_value(one), is_not, "pattern"));
+    return WEFT_OK;
+}
+
+/* The values of one kind in a list, as texts; *texts is the caller's. */
+static weft_status texts_of(json_t *list, const char ***texts, size_t *n) {
+    size_t i;
+    json_t *one;
+    *n = 0;
+    *texts = mem_array(json_array_size(list) + 1, sizeof **texts);
+    if (!*texts) return WEFT_NO_MEMORY;
+    json_array_foreach(list, i, one) {
+        if (json_is_string(one)) (*texts)[(*n)++] = json_string_value(one);
+    }
+    return WEFT_OK;
+}
+
+static bool has_kind(json_t *list, unsigned types) {
+    size_t i;
+    json_t *one;
+    json_array_foreach(list, i, one) if (schema_type_of(one) & types) return true;
+    return false;
+}
+
+weft_status schema_text_language(schema *s, const schema_flat *f, schema_language *out) {
+    size_t i, n;
+    json_t *one;
+    const char **texts, *outer;
+    out->all.least = f->min_length;
+    out->all.most = f->max_length;
+    TRY(add_regexes(s, out, f->patterns, false));
+    TRY(add_regexes(s, out, f->not_patterns, true));
+    json_array_foreach(f->formats, i, one) {
+        const char *text = schema_format(json_string_value(one), &outer);
+        if (!text)
+            return schema_fail(s, WEFT_UNSUPPORTED, "the format \"%.80s\" is not supported",
+                               json_string_value(one));
+        TRY(add_regex(s, out, text, false, "format"));
+    }
+    if (!has_kind(f->not_values, TYPE_STRING)) return WEFT_OK;
+    TRY(texts_of(f->not_values, &texts, &n));
+    regular made;
+    weft_status status = regular_texts(texts, n, &made);
+    if (status == WEFT_OK) status = schema_language_add(out, &made, true);
+    mem_free(texts);
+    return status;
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 
-weft_status schema_count(const schema *s, json_t *one, const char *key, int64_t missing,
-                         int64_t *out) {
-    json_t *value = json_object_get(one, key);
-    *out = missing;
-    if (!value) return WEFT_OK;
-    double number = json_is_number(value) ? json_number_value(value) : -1;
-    if (number < 0 || number > 1e9 || floor(number) < number)
-        return schema_fail(s, WEFT_FORMAT, "\"%s\" must be a whole number of at most 1e9", key);
-    *out = (int64_t)number;
+static weft_status add_bounds(schema_language *l, const number_bounds *n, bool is_not) {
+    nfa_builder b = {0};
+    nfa_frag f = {0};
+    regular made;
+    weft_status status = schema_number(&b, n, &f);
+    if (status == WEFT_OK) status = regular_make(&b, &f, NULL, 0, &made);
+    if (status == WEFT_OK) status = schema_language_add(l, &made, is_not);
+    nfa_builder_free(&b);
+    return status;
+}
+
+static weft_status add_multiples(schema *s, schema_language *l, json_t *list, bool is_not) {
+    size_t i;
+    json_t *one;
+    json_array_foreach(list, i, one) {
+        char text[64];
+        regular made;
+        TRY(schema_decimal(s, one, "multipleOf", text));
+        weft_status status = schema_multiples(text, &made);
+        if (status == WEFT_OK) status = schema_language_add(l, &made, is_not);
+        else regular_free(&made);
+        if (status != WEFT_OK) return error_prefix(status, "schema, %s: multipleOf", s->path);
+    }
     return WEFT_OK;
 }
 
-/* A bound as a decimal without an exponent: the shortest that reads back as the same number. */
-static weft_status bound_text(const schema *s, const json_t *value, const char *key, char out[64]) {
-    if (!json_is_number(value)) return schema_fail(s, WEFT_FORMAT, "\"%s\" must be a number", key);
-    double x = json_number_value(value);
-    if (json_is_integer(value)) {
-        snprintf(out, 64, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-        return WEFT_OK;
+weft_status schema_number_language(schema *s, const schema_flat *f, schema_language *out) {
+    number_bounds n = f->bounds;
+    size_t i;
+    json_t *one;
+    out->all.most = -1;
+    n.is_whole = (f->types & TYPE_NUMBER) == TYPE_WHOLE;
+    TRY(add_bounds(out, &n, false));
+    TRY(add_multiples(s, out, f->multiples, false));
+    TRY(add_multiples(s, out, f->not_multiples, true));
+    if ((f->types & TYPE_NUMBER) == TYPE_FRACTION) {
+        regular whole;
+        weft_status status = schema_multiples("1", &whole);
+        if (status == WEFT_OK) status = schema_language_add(out, &whole, true);
+        else regular_free(&whole);
+        TRY(status);
     }
-    for (int places = 0; places <= 24 && fabs(x) < 1e24; places++) {
-        snprintf(out, 64, "%.*f", places, x);
-        double back = strtod(out, NULL);
-        if (!(back < x) && !(back > x)) return WEFT_OK;
+    json_array_foreach(f->not_values, i, one) {
+        number_bounds equal = {.has_low = true, .has_high = true};
+        if (!json_is_number(one)) continue;
+        TRY(schema_decimal(s, one, "const", equal.low));
+        memcpy(equal.high, equal.low, sizeof equal.high);
+        TRY(add_bounds(out, &equal, true));
     }
-    return schema_fail(s, WEFT_UNSUPPORTED, "\"%s\": %g is too large or small a bound", key, x);
-}
-
-/* The tighter of an inclusive and an exclusive bound, on the low side (sign 1) or the high (-1). */
-static weft_status read_bound(const schema *s, json_t *one, const char *closed, const char *open,
-                              int sign, bool *is_there, bool *is_open, char out[64]) {
-    json_t *a = json_object_get(one, closed), *b = json_object_get(one, open);
-    *is_there = a || b;
-    *is_open = false;
-    if (a) TRY(bound_text(s, a, closed, out));
-    if (!b) return WEFT_OK;
-    char text[64];
-    TRY(bound_text(s, b, open, text));
-    if (a && sign * (json_number_value(a) - json_number_value(b)) > 0) return WEFT_OK;
-    memcpy(out, text, 64);
-    *is_open = true;
     return WEFT_OK;
 }
 
-weft_status schema_build_number(schema *s, json_t *one, bool is_whole, nfa_frag *f) {
-    number_bounds n = {.is_whole = is_whole};
-    TRY(read_bound(s, one, "minimum", "exclusiveMinimum", 1, &n.has_low, &n.is_low_open, n.low));
-    TRY(read_bound(s, one, "maximum", "exclusiveMaximum", -1, &n.has_high, &n.is_high_open,
-                   n.high));
-    if (!n.has_low && !n.has_high) return nfa_call(&s->b, is_whole ? s->integer : s->number, f);
-    return schema_number(s, &n, f);
+weft_status schema_build_number(schema *s, const schema_flat *f, nfa_frag *out) {
+    number_bounds n = f->bounds;
+    unsigned types = f->types & TYPE_NUMBER;
+    bool is_plain = !f->multiples && !f->not_multiples && types != TYPE_FRACTION &&
+                    !has_kind(f->not_values, TYPE_NUMBER);
+    n.is_whole = types == TYPE_WHOLE;
+    if (is_plain && !n.has_low && !n.has_high)
+        return nfa_call(&s->b, n.is_whole ? s->integer : s->number, out);
+    if (is_plain) return schema_number(&s->b, &n, out);
+    spelling plain = {.is_json = false};
+    schema_language *l = mem_alloc(sizeof *l);
+    if (!l) return WEFT_NO_MEMORY;
+    weft_status status = schema_number_language(s, f, l);
+    if (status == WEFT_OK) status = regular_emit(&l->all, &plain, &s->b, out);
+    schema_language_free(l);
+    mem_free(l);
+    return status;
 }
 
 /* ---- strings --------------------------------------------------------------------------------- */
 
-static const char *find_format(const char *name) {
+const char *schema_format(const char *name, const char **outer) {
     static const struct {
-        const char *name, *regex;
+        const char *name, *regex, *outer;
     } formats[] = {
-#define SCHEMA_FORMAT(name, regex) {name, regex},
+#define SCHEMA_FORMAT(name, regex, outer) {name, regex, outer},
 #include "grammar/formats.def"
 #undef SCHEMA_FORMAT
     };
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        if (!strcmp(formats[i].name, name)) return formats[i].regex;
+        if (!strcmp(formats[i].name, name)) {
+            *outer = formats[i].outer;
+            return formats[i].regex;
+        }
     return NULL;
 }
 
@@ -142,61 +242,46 @@ static weft_status build_length(schema *s, int64_t least, int64_t most, nfa_frag
 /* One expression alone: its own graph where it needs no automaton. */
 static weft_status build_plain(schema *s, const char *text, bool *is_done, nfa_frag *f) {
     regex x;
-    TRY(regex_parse(text, strlen(text), REGEX_SEARCH, &x));
+    weft_status status = regex_parse(text, strlen(text), REGEX_SEARCH, &x);
+    if (status != WEFT_OK) return error_prefix(status, "schema, %s: pattern", s->path);
     *is_done = !x.n_anchors;
-    weft_status status = *is_done ? spelling_copy(&s->spelling, &s->b, &x.b, &x.f, f) : WEFT_OK;
+    status = *is_done ? spelling_copy(&s->spelling, &s->b, &x.b, &x.f, f) : WEFT_OK;
     regex_free(&x);
     return status;
 }
 
-/* The content of all the expressions at once, of `least` to `most` characters. */
-static weft_status build_both(schema *s, const char *const *texts, size_t n, int64_t least,
-                              int64_t most, nfa_frag *f) {
-    regular made[2] = {{0}};
-    regular_all all = {.least = least, .most = most};
-    weft_status status = WEFT_OK;
-    for (size_t i = 0; i < n && status == WEFT_OK; i++) {
-        status = regex_make(texts[i], strlen(texts[i]), REGEX_SEARCH, &made[i]);
-        if (status == WEFT_OK) status = regular_all_add(&all, &made[i], false);
+static weft_status build_content(schema *s, const schema_flat *f, nfa_frag *out) {
+    bool has_not = f->not_patterns || has_kind(f->not_values, TYPE_STRING), is_done = false;
+    bool has_length = f->min_length > 0 || f->max_length >= 0;
+    size_t n = json_array_size(f->patterns) + json_array_size(f->formats);
+    const char *outer, *only = json_string_value(json_array_get(f->patterns, 0));
+    if (!n && !has_not) return build_length(s, f->min_length, f->max_length, out);
+    if (f->formats && n == 1)
+        only = schema_format(json_string_value(json_array_get(f->formats, 0)), &outer);
+    if (n == 1 && !has_not && !has_length && only) TRY(build_plain(s, only, &is_done, out));
+    if (is_done) return WEFT_OK;
+    schema_language *l = mem_alloc(sizeof *l);
+    if (!l) return WEFT_NO_MEMORY;
+    weft_status status = schema_text_language(s, f, l);
+    if (status == WEFT_OK) {
+        status = regular_emit(&l->all, &s->spelling, &s->b, out);
+        if (status != WEFT_OK) error_prefix(status, "schema, %s: pattern", s->path);
     }
-    if (status == WEFT_OK) status = regular_emit(&all, &s->spelling, &s->b, f);
-    for (size_t i = 0; i < n; i++) regular_free(&made[i]);
+    schema_language_free(l);
+    mem_free(l);
     return status;
 }
 
-static weft_status build_content(schema *s, json_t *one, nfa_frag *f) {
-    json_t *pattern = json_object_get(one, "pattern"), *format = json_object_get(one, "format");
-    int64_t least, most;
-    const char *texts[2];
-    size_t n = 0;
-    bool is_done = false;
-    TRY(schema_count(s, one, "minLength", 0, &least));
-    TRY(schema_count(s, one, "maxLength", -1, &most));
-    if ((pattern && !json_is_string(pattern)) || (format && !json_is_string(format)))
-        return schema_fail(s, WEFT_FORMAT, "\"pattern\" and \"format\" must be texts");
-    if (!pattern && !format) return build_length(s, least, most, f);
-    if (format) texts[n++] = find_format(json_string_value(format));
-    if (n && !texts[0])
-        return schema_fail(s, WEFT_UNSUPPORTED, "the format \"%.80s\" is not supported",
-                           json_string_value(format));
-    if (pattern) texts[n++] = json_string_value(pattern);
-    weft_status status = WEFT_OK;
-    if (n == 1 && !least && most < 0) status = build_plain(s, texts[0], &is_done, f);
-    if (status == WEFT_OK && !is_done) status = build_both(s, texts, n, least, most, f);
-    return status == WEFT_OK ? WEFT_OK : error_prefix(status, "schema, %s: pattern", s->path);
-}
-
-weft_status schema_build_string(schema *s, json_t *one, nfa_frag *f) {
-    static const char *const keys[] = {"pattern", "format", "minLength", "maxLength"};
-    bool is_free = true;
+weft_status schema_build_string(schema *s, const schema_flat *f, nfa_frag *out) {
     nfa_frag part = {0};
-    for (int i = 0; i < 4; i++) is_free &= !json_object_get(one, keys[i]);
-    if (is_free) return nfa_call(&s->b, s->string, f);
-    TRY(nfa_text(&s->b, "\"", 1, f));
-    TRY(build_content(s, one, &part));
-    nfa_concat(&s->b, f, &part);
+    if (!f->patterns && !f->not_patterns && !f->formats && f->min_length == 0 &&
+        f->max_length < 0 && !has_kind(f->not_values, TYPE_STRING))
+        return nfa_call(&s->b, s->string, out);
+    TRY(nfa_text(&s->b, "\"", 1, out));
+    TRY(build_content(s, f, &part));
+    nfa_concat(&s->b, out, &part);
     TRY(nfa_text(&s->b, "\"", 1, &part));
-    nfa_concat(&s->b, f, &part);
+    nfa_concat(&s->b, out, &part);
     return WEFT_OK;
 }
 

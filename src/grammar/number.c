@@ -139,16 +139,16 @@ static weft_status build_magnitude(ranges *r, int32_t *hub) {
     return add_digits(r, 1, 9, to, hub);
 }
 
-weft_status schema_number(schema *s, const number_bounds *n, nfa_frag *f) {
+weft_status schema_number(nfa_builder *b, const number_bounds *n, nfa_frag *f) {
     const decimal none = {0};
     decimal low = none, high = none;
     if (n->has_low) low = split_text(n->low, n->is_low_open);
     if (n->has_high) high = split_text(n->high, n->is_high_open);
     bool low_is_negative = n->has_low && n->low[0] == '-' && !is_zero(&low);
     bool high_is_negative = n->has_high && n->high[0] == '-' && !is_zero(&high);
-    ranges r = {.b = &s->b, .is_whole = n->is_whole};
+    ranges r = {.b = b, .is_whole = n->is_whole};
     int32_t hub = NFA_NONE, minus = NFA_NONE, sign = 0;
-    f->begin = (int32_t)s->b.n;
+    f->begin = (int32_t)b->n;
     TRY(nfa_add(r.b, NFA_SPLIT, NFA_NONE, NFA_NONE, &r.out));
     if (!high_is_negative) {
         r.low = low_is_negative ? &none : &low;
@@ -169,8 +169,82 @@ weft_status schema_number(schema *s, const number_bounds *n, nfa_frag *f) {
     if (hub == NFA_NONE) TRY(nfa_add(r.b, NFA_FAIL, NFA_NONE, NFA_NONE, &hub));
     f->start = hub;
     f->out = r.out;
-    f->end = (int32_t)s->b.n;
+    f->end = (int32_t)b->n;
     return WEFT_OK;
+}
+
+/* ---- comparing, and multiples ---------------------------------------------------------------- */
+
+/* < 0, 0, > 0 for magnitudes; digits before the point have no leading zero. */
+static int compare_magnitudes(const decimal *a, const decimal *b) {
+    if (a->n_whole != b->n_whole) return a->n_whole - b->n_whole;
+    int order = memcmp(a->whole, b->whole, (size_t)a->n_whole);
+    int n = a->n_fraction < b->n_fraction ? a->n_fraction : b->n_fraction;
+    if (!order) order = memcmp(a->fraction, b->fraction, (size_t)n);
+    return order ? order : a->n_fraction - b->n_fraction;
+}
+
+int schema_number_compare(const char *a, const char *b) {
+    decimal x = split_text(a, false), y = split_text(b, false);
+    int a_sign = is_zero(&x) ? 0
+                 : *a == '-' ? -1
+                             : 1,
+        b_sign = is_zero(&y) ? 0
+                 : *b == '-' ? -1
+                             : 1;
+    if (a_sign != b_sign) return a_sign - b_sign;
+    return a_sign * compare_magnitudes(&x, &y);
+}
+
+/* The multiples of p / 10^k. A state is a remainder by p and how far a text is: before the point,
+ * or i digits behind it (k at most; then only zeros may follow). */
+typedef struct multiples {
+    regular *out;
+    int32_t p;
+    int k;
+} multiples;
+
+static int32_t state_of(const multiples *m, int place, int32_t remainder) {
+    return 1 + place * m->p + remainder;
+}
+
+static void set_edges(const multiples *m, int place, int32_t remainder) {
+    enum { OTHER, MINUS, POINT, FIRST_DIGIT = 4 }; /* classes: see schema_multiples */
+    int32_t *next = m->out->next + state_of(m, place, remainder) * m->out->n_classes;
+    int64_t value = remainder;
+    next[OTHER] = REGULAR_DEAD;
+    if (place == 0) next[MINUS] = state_of(m, 0, remainder);
+    if (place == 0) next[POINT] = state_of(m, 1, remainder);
+    for (int digit = 0; digit < 10; digit++) {
+        int32_t sum = (int32_t)(((int64_t)remainder * 10 + digit) % m->p);
+        int32_t to = place == 0      ? state_of(m, 0, sum)
+                     : place <= m->k ? state_of(m, place + 1, sum)
+                     : digit == 0    ? state_of(m, place, remainder)
+                                     : REGULAR_DEAD;
+        next[FIRST_DIGIT + digit] = to;
+    }
+    for (int i = place ? place - 1 : 0; i < m->k; i++) value = value * 10 % m->p;
+    if (value == 0) m->out->flags[state_of(m, place, remainder)] = REGULAR_ENDS;
+}
+
+weft_status schema_multiples(const char *text, regular *out) {
+    decimal d = split_text(text, false);
+    multiples m = {.out = out, .p = 0, .k = d.n_fraction};
+    int32_t unused;
+    *out = (regular){.n_classes = 15};
+    for (int i = 0; i < d.n_whole + d.n_fraction; i++) {
+        int digit = i < d.n_whole ? d.whole[i] : d.fraction[i - d.n_whole];
+        m.p = m.p * 10 + digit;
+        REQUIRE((int64_t)m.p * (m.k + 2) < REGULAR_MOST_STATES, WEFT_LIMIT,
+                "multiples of %s need more than %d states", text, REGULAR_MOST_STATES);
+    }
+    for (int byte = 0; byte < 256; byte++) /* other, -, ., /, 0 to 9, other */
+        out->classes[byte] = (uint8_t)(byte < '-' ? 0 : byte <= '9' ? byte - '-' + 1 : 14);
+    for (int32_t i = 0; i < 1 + m.p * (m.k + 2); i++) TRY(regular_add(out, &unused));
+    for (int place = 0; place < m.k + 2; place++)
+        for (int32_t r = 0; r < m.p; r++) set_edges(&m, place, r);
+    for (int i = 0; i < N_BEFORE; i++) out->starts[i] = state_of(&m, 0, 0);
+    return regular_finish(out);
 }
 
 #endif

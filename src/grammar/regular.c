@@ -163,6 +163,8 @@ typedef struct maker {
     way *
         list[N_NEXT]; /* closures by what comes next: a byte that is no word's, one that is, none */
     size_t n[N_NEXT], capacity[N_NEXT];
+    int32_t *order; /* see sort_ways */
+    size_t order_capacity, first[258];
     int32_t *key, *pairs;
     size_t key_capacity, pairs_capacity;
     uint32_t *seen, stamp; /* of nodes without promises */
@@ -308,19 +310,38 @@ static weft_status find_state(maker *m, size_t head, size_t n, int32_t *state) {
     return regular_add(m->out, state);
 }
 
+/* Sorts the ways of a closure by the classes of bytes that they take: class c's are
+ * m->order[m->first[c] .. m->first[c + 1]), numbers into list[next]. */
+static weft_status sort_ways(maker *m, int next) {
+    const uint8_t *classes = m->out->classes;
+    size_t n = 0;
+    memset(m->first, 0, sizeof m->first);
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < m->n[next]; i++) {
+            const nfa_node *node = &m->b->nodes[m->list[next][i].node];
+            if (node->kind != NFA_RANGE) continue;
+            for (int c = classes[node->lo]; c <= classes[node->hi]; c++, n++)
+                if (pass) m->order[m->first[c + 1]++] = (int32_t)i;
+                else m->first[c + 2]++;
+        }
+        if (pass) break;
+        TRY(mem_reserve((void **)&m->order, &m->order_capacity, n + 1, sizeof *m->order));
+        for (int c = 0; c <= 256; c++) m->first[c + 1] += m->first[c];
+    }
+    m->work += n;
+    return WEFT_OK;
+}
+
 /* The state that class `class` of bytes leads to from state `from`. */
 static weft_status step(maker *m, int32_t from, size_t head, int class, int byte, int next) {
-    size_t n = head;
+    size_t n = head, n_ways = m->first[class + 1] - m->first[class];
     int32_t promises, state;
-    TRY(mem_reserve((void **)&m->key, &m->key_capacity, head + 2 * m->n[next] + 2, sizeof *m->key));
-    for (size_t i = 0; i < m->n[next]; i++) {
-        way w = m->list[next][i];
-        const nfa_node *node = &m->b->nodes[w.node];
-        m->work++;
-        if (node->kind != NFA_RANGE || byte < node->lo || byte > node->hi) continue;
+    TRY(mem_reserve((void **)&m->key, &m->key_capacity, head + 2 * n_ways + 2, sizeof *m->key));
+    for (size_t i = m->first[class]; i < m->first[class + 1]; i++) {
+        way w = m->list[next][m->order[i]];
         TRY(step_promises(m, w.promises, byte, &promises));
         if (promises < 0) continue;
-        m->key[n++] = node->next;
+        m->key[n++] = m->b->nodes[w.node].next;
         m->key[n++] = promises;
     }
     const int32_t *old = m->states.items + m->states.first[from - 1];
@@ -333,6 +354,7 @@ static weft_status step(maker *m, int32_t from, size_t head, int class, int byte
     }
     TRY(find_state(m, head, n, &state));
     m->out->next[from * m->out->n_classes + class] = state;
+    m->work += 1 + m->n_anchors;
     REQUIRE(m->work < MOST_WORK, WEFT_LIMIT, "it takes too many steps to work out");
     return WEFT_OK;
 }
@@ -346,12 +368,14 @@ static weft_status expand(maker *m, int32_t state, size_t head) {
     for (size_t i = 0; i < m->n[end]; i++)
         if (m->list[end][i].node == m->f.out && are_kept(m, m->list[end][i].promises))
             m->out->flags[state] |= REGULAR_ENDS;
-    bool is_done[256] = {false};
-    for (int byte = 0; byte < 256; byte++) {
-        int class = m->out->classes[byte];
-        if (is_done[class]) continue;
-        is_done[class] = true;
-        TRY(step(m, state, head, class, byte, m->has_next && is_word(byte)));
+    for (int next = 0; next < (m->has_next ? 2 : 1); next++) {
+        TRY(sort_ways(m, next));
+        for (int byte = 0, class = -1; byte < 256; byte++) {
+            if (m->out->classes[byte] == class) continue;
+            class = m->out->classes[byte];
+            if (m->has_next && is_word(byte) != next) continue;
+            TRY(step(m, state, head, class, byte, next));
+        }
     }
     return WEFT_OK;
 }
@@ -418,6 +442,7 @@ weft_status regular_make(const nfa_builder *b, const nfa_frag *f, const anchor *
     sequences_free(&m.promises);
     sequences_free(&m.states);
     for (int i = 0; i < N_NEXT; i++) mem_free(m.list[i]);
+    mem_free(m.order);
     mem_free(m.key);
     mem_free(m.pairs);
     mem_free(m.seen);

@@ -13,7 +13,7 @@
 #include "base/str.h"
 #include "grammar/schema_kinds.h"
 
-enum { MOST_SCHEMAS = 20000 };
+enum { MOST_SCHEMAS = 20000, MOST_WORK = 400000 };
 
 weft_status schema_fail(const schema *s, weft_status status, const char *format, ...) {
     va_list args;
@@ -33,23 +33,100 @@ weft_status schema_own(schema *s, json_t *made) {
     return status;
 }
 
-weft_status schema_rule(schema *s, json_t *one, const char *place, int32_t *rule) {
+weft_status schema_push(schema *s, json_t **list, json_t *item) {
+    if (!*list) {
+        json_t *made = json_array();
+        TRY(schema_own(s, made));
+        *list = made;
+    }
+    return json_array_append(*list, item) ? error_set(WEFT_NO_MEMORY, "out of memory") : WEFT_OK;
+}
+
+weft_status schema_step(schema *s) {
+    if (++s->work < MOST_WORK) return WEFT_OK;
+    return schema_fail(s, WEFT_LIMIT,
+                       "the schema's combinations (anyOf, oneOf, allOf, not) are too many");
+}
+
+/* The members of a list without those that say nothing and those that came before. */
+static weft_status tidy_list(schema *s, json_t *list, json_t *out, bool *is_false) {
+    size_t i, k;
+    json_t *one, *other;
+    json_array_foreach(list, i, one) {
+        json_t *all = json_object_get(one, "allOf");
+        bool is_known = json_is_true(one);
+        *is_false |= json_is_false(one);
+        json_array_foreach(out, k, other) is_known |= one == other;
+        if (json_is_array(all) && json_object_size(one) == 1 && !is_known) {
+            json_array_foreach(all, k, other) {
+                if (json_array_append(out, other))
+                    return error_set(WEFT_NO_MEMORY, "out of memory");
+            }
+        } else if (!is_known && json_array_append(out, one))
+            return error_set(WEFT_NO_MEMORY, "out of memory");
+    }
+    return schema_step(s);
+}
+
+weft_status schema_both(schema *s, json_t *list, json_t **out) {
+    json_t *kept = json_array();
+    bool is_false = false;
+    int32_t found;
+    TRY(schema_own(s, kept));
+    TRY(tidy_list(s, list, kept, &is_false));
+    size_t n = json_array_size(kept);
+    *out = is_false ? json_false() : n ? json_array_get(kept, 0) : json_true();
+    if (is_false || n < 2) return WEFT_OK;
+    int32_t *key = mem_array(2 * n, sizeof *key);
+    if (!key) return WEFT_NO_MEMORY;
+    for (size_t i = 0; i < n; i++) {
+        json_t *one = json_array_get(kept, i);
+        memcpy(key + 2 * i, &one, sizeof(one) < 8 ? sizeof(one) : 8);
+    }
+    weft_status status = sequences_add(&s->both_keys, key, 2 * n, &found);
+    mem_free(key);
+    TRY(status);
+    if ((size_t)found == s->n_both) {
+        TRY(mem_reserve((void **)&s->both, &s->both_capacity, s->n_both + 1, sizeof *s->both));
+        s->both[s->n_both++] = NULL;
+    }
+    if (!s->both[found]) {
+        json_t *made = json_pack("{s:O}", "allOf", kept);
+        TRY(schema_own(s, made));
+        s->both[found] = made;
+    }
+    *out = s->both[found];
+    return WEFT_OK;
+}
+
+/* Follows a schema that is nothing but a $ref. */
+static weft_status skip_refs(schema *s, json_t **one) {
     const char *key;
     json_t *value;
-    for (int steps = 0; json_is_object(one) && json_object_get(one, "$ref") && steps < 100;
-         steps++) {
-        bool is_alone = json_is_string(json_object_get(one, "$ref"));
-        json_object_foreach(one, key, value) {
-            if (strcmp(key, "$ref") && !schema_is_annotation(key)) is_alone = false;
+    for (int steps = 0; json_is_object(*one) && steps < 100; steps++) {
+        json_t *reference = json_object_get(*one, "$ref");
+        if (!json_is_string(reference)) break;
+        json_object_foreach(*one, key, value) {
+            if (strcmp(key, "$ref") && !schema_is_annotation(key)) return WEFT_OK;
         }
-        if (!is_alone) break;
-        TRY(schema_resolve(s, json_string_value(json_object_get(one, "$ref")), &one));
+        TRY(schema_resolve(s, reference, one));
     }
-    for (size_t i = 0; i < s->n_jobs; i++)
-        if (s->jobs[i].schema == one) {
-            *rule = s->jobs[i].rule;
-            return WEFT_OK;
-        }
+    return WEFT_OK;
+}
+
+weft_status schema_rule(schema *s, json_t *one, const char *place, int32_t *rule) {
+    int32_t key[2] = {0, 0}, found;
+    TRY(skip_refs(s, &one));
+    if (json_is_true(one)) {
+        *rule = s->value;
+        return WEFT_OK;
+    }
+    memcpy(key, &one, sizeof one < sizeof key ? sizeof one : sizeof key);
+    TRY(sequences_add(&s->job_keys, key, 2, &found));
+    if ((size_t)found < s->n_jobs) {
+        *rule = s->jobs[found].rule;
+        return WEFT_OK;
+    }
     if (s->n_jobs == MOST_SCHEMAS)
         return schema_fail(s, WEFT_LIMIT, "more than %d schemas are needed", MOST_SCHEMAS);
     TRY(mem_reserve((void **)&s->jobs, &s->jobs_capacity, s->n_jobs + 1, sizeof *s->jobs));
@@ -64,178 +141,124 @@ weft_status schema_rule(schema *s, json_t *one, const char *place, int32_t *rule
     return WEFT_OK;
 }
 
-/* ---- keywords -------------------------------------------------------------------------------- */
+/* ---- choices --------------------------------------------------------------------------------- */
 
-static const char *const type_names[] = {"null",   "boolean", "integer", "number",
-                                         "string", "array",   "object"};
-enum { NULL_TYPE, BOOLEAN, INTEGER, NUMBER, STRING, ARRAY, OBJECT, N_TYPES };
-
-static weft_status check_keywords(const schema *s, json_t *one) {
-    static const char *const known[] = {"type",
-                                        "enum",
-                                        "const",
-                                        "properties",
-                                        "required",
-                                        "items",
-                                        "anyOf",
-                                        "oneOf",
-                                        "additionalProperties",
-                                        "pattern",
-                                        "format",
-                                        "minimum",
-                                        "maximum",
-                                        "exclusiveMinimum",
-                                        "exclusiveMaximum",
-                                        "minLength",
-                                        "maxLength",
-                                        "minItems",
-                                        "maxItems",
-                                        "prefixItems"};
-    const char *key;
-    json_t *value;
-    json_object_foreach(one, key, value) {
-        bool is_known = schema_is_annotation(key);
-        for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-            is_known |= !strcmp(key, known[i]);
-        if (!is_known)
-            return schema_fail(s, WEFT_UNSUPPORTED, "the keyword \"%.80s\" is not supported", key);
-    }
+static weft_status add_branch(schema *s, json_t *rest, json_t *branch, const char *key, size_t i,
+                              bool *has_any, nfa_frag *f) {
+    char place[48];
+    int32_t rule;
+    nfa_frag one = {0};
+    json_t *list = json_copy(rest), *whole;
+    TRY(schema_own(s, list));
+    if (json_array_append(list, branch)) return error_set(WEFT_NO_MEMORY, "out of memory");
+    TRY(schema_both(s, list, &whole));
+    if (json_is_false(whole)) return WEFT_OK;
+    snprintf(place, sizeof place, "%s/%zu", key, i);
+    TRY(schema_rule(s, whole, place, &rule));
+    TRY(nfa_call(&s->b, rule, &one));
+    if (*has_any) return nfa_either(&s->b, f, &one);
+    *f = one;
+    *has_any = true;
     return WEFT_OK;
 }
 
-/* The types allowed, one bit each. */
-static weft_status read_types(const schema *s, json_t *one, unsigned *types) {
-    json_t *type = json_object_get(one, "type"), *name;
-    *types = 0;
-    if (!type) *types = (1u << N_TYPES) - 1;
-    size_t n = json_is_array(type) ? json_array_size(type) : type ? 1 : 0;
-    for (size_t i = 0; i < n; i++) {
-        name = json_is_array(type) ? json_array_get(type, i) : type;
-        unsigned found = 0;
-        for (unsigned k = 0; k < N_TYPES && json_is_string(name); k++)
-            if (!strcmp(type_names[k], json_string_value(name))) found = 1u << k;
-        if (!found) return schema_fail(s, WEFT_FORMAT, "\"type\" names no type of JSON");
-        *types |= found;
-    }
-    if (*types & 1u << NUMBER) *types &= ~(1u << INTEGER);
-    return WEFT_OK;
-}
-
-static bool value_has_type(const json_t *v, unsigned types) {
-    switch (json_typeof(v)) {
-    case JSON_NULL: return types >> NULL_TYPE & 1;
-    case JSON_TRUE:
-    case JSON_FALSE: return types >> BOOLEAN & 1;
-    case JSON_INTEGER: return (types >> INTEGER & 1) || (types >> NUMBER & 1);
-    case JSON_REAL: return types >> NUMBER & 1;
-    case JSON_STRING: return types >> STRING & 1;
-    case JSON_ARRAY: return types >> ARRAY & 1;
-    case JSON_OBJECT: return types >> OBJECT & 1;
-    }
-    return false;
-}
-
-/* One of the values that enum or const name, written as JSON without needless white space. */
-static weft_status build_values(schema *s, json_t *one, unsigned types, nfa_frag *f) {
-    json_t *list = json_object_get(one, "enum"), *only = json_object_get(one, "const"), *value;
-    const char *key;
-    bool has_any = false;
+/* What holds besides the first list of any_of, or of one_of if there is none. */
+static weft_status find_rest(schema *s, const schema_flat *flat, json_t **out) {
     size_t i;
-    if (list && !json_is_array(list)) return schema_fail(s, WEFT_FORMAT, "\"enum\" must be a list");
-    json_object_foreach(one, key, value) {
-        if (!schema_is_annotation(key) && strcmp(key, "enum") && strcmp(key, "const") &&
-            strcmp(key, "type"))
-            return schema_fail(s, WEFT_UNSUPPORTED,
-                               "\"%.80s\" together with enum or const is not supported", key);
+    json_t *list, *made;
+    bool is_any = flat->any_of;
+    *out = flat->parts ? json_copy(flat->parts) : json_array();
+    TRY(schema_own(s, *out));
+    json_array_foreach(flat->any_of, i, list) {
+        if (i == 0) continue;
+        made = json_pack("{s:O}", "anyOf", list);
+        TRY(schema_own(s, made));
+        TRY(schema_push(s, out, made));
     }
-    size_t n = list ? json_array_size(list) : 1;
-    for (i = 0; i < n; i++) {
-        value = list ? json_array_get(list, i) : only;
-        if (!value_has_type(value, types) || (list && only && !json_equal(value, only))) continue;
-        char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(17));
-        if (!text) return error_set(WEFT_NO_MEMORY, "out of memory");
-        nfa_frag choice = {0};
-        weft_status status = nfa_text(&s->b, text, strlen(text), &choice);
-        json_free_t release;
-        json_get_alloc_funcs(NULL, &release);
-        release(text);
-        if (status == WEFT_OK && has_any) status = nfa_either(&s->b, f, &choice);
-        else if (status == WEFT_OK) *f = choice;
-        TRY(status);
-        has_any = true;
+    json_array_foreach(flat->one_of, i, list) {
+        if (i == 0 && !is_any) continue;
+        made = json_pack("{s:O}", "oneOf", list);
+        TRY(schema_own(s, made));
+        TRY(schema_push(s, out, made));
+    }
+    return WEFT_OK;
+}
+
+/* A branch of oneOf, less those of the others that it is not known to exclude. */
+static weft_status exclude_others(schema *s, json_t *rest, json_t *list, size_t i, json_t **out) {
+    json_t *all = json_pack("[O]", json_array_get(list, i)), *other, *negated;
+    size_t k;
+    TRY(schema_own(s, all));
+    json_array_foreach(list, k, other) {
+        bool are_disjoint;
+        if (k == i) continue;
+        json_t *pair = json_copy(rest), *whole;
+        TRY(schema_own(s, pair));
+        if (json_array_append(pair, json_array_get(list, i)) || json_array_append(pair, other))
+            return error_set(WEFT_NO_MEMORY, "out of memory");
+        TRY(schema_both(s, pair, &whole));
+        TRY(schema_is_empty(s, whole, 0, &are_disjoint));
+        if (are_disjoint) continue;
+        if (schema_negate(s, other, &negated) != WEFT_OK)
+            return error_prefix(error_status(),
+                                "schema, %s: oneOf: %zu and %zu may both hold, and the second has "
+                                "no negation",
+                                s->path, i, k);
+        if (json_array_append(all, negated)) return error_set(WEFT_NO_MEMORY, "out of memory");
+    }
+    return schema_both(s, all, out);
+}
+
+static weft_status build_choice(schema *s, const schema_flat *flat, nfa_frag *f) {
+    bool is_any = flat->any_of, has_any = false;
+    json_t *list = json_array_get(is_any ? flat->any_of : flat->one_of, 0), *rest, *branch;
+    size_t i;
+    TRY(find_rest(s, flat, &rest));
+    json_array_foreach(list, i, branch) {
+        if (!is_any) TRY(exclude_others(s, rest, list, i, &branch));
+        TRY(add_branch(s, rest, branch, is_any ? "anyOf" : "oneOf", i, &has_any, f));
     }
     return has_any ? WEFT_OK : nfa_fail(&s->b, f);
 }
 
-/* anyOf and oneOf: one branch, merged with what else the schema says. */
-static weft_status build_branches(schema *s, json_t *one, const char *key, nfa_frag *f) {
-    json_t *list = json_object_get(one, key), *rest = json_copy(one), *merged;
-    bool has_any = false;
-    TRY(schema_own(s, rest));
-    if (!json_is_array(list) || !json_array_size(list))
-        return schema_fail(s, WEFT_FORMAT, "\"%s\" must be a list with something in it", key);
-    json_object_del(rest, key);
-    bool is_bare = true;
-    const char *name;
-    json_t *value;
-    json_object_foreach(rest, name, value) is_bare &= schema_is_annotation(name);
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        for (size_t k = 0; k < i && !strcmp(key, "oneOf"); k++) {
-            bool are_disjoint;
-            TRY(schema_are_disjoint(s, json_array_get(list, i), json_array_get(list, k), 0,
-                                    &are_disjoint));
-            if (!are_disjoint)
-                return schema_fail(s, WEFT_UNSUPPORTED,
-                                   "oneOf is supported where its schemas exclude each other by "
-                                   "type, value or a required property; %zu and %zu do not",
-                                   k, i);
-        }
-        char place[48];
-        snprintf(place, sizeof place, "%s/%zu", key, i);
-        merged = json_array_get(list, i);
-        if (!is_bare) {
-            merged = json_pack("{s:[O,O]}", "allOf", rest, merged);
-            TRY(schema_own(s, merged));
-        }
-        int32_t rule;
-        nfa_frag branch = {0};
-        TRY(schema_rule(s, merged, place, &rule));
-        TRY(nfa_call(&s->b, rule, &branch));
-        if (has_any) TRY(nfa_either(&s->b, f, &branch));
-        else *f = branch;
-        has_any = true;
-    }
-    return WEFT_OK;
+/* ---- one schema ------------------------------------------------------------------------------ */
+
+static weft_status build_boolean(schema *s, const schema_flat *flat, nfa_frag *f) {
+    bool has_yes = !schema_list_has(flat->not_values, json_true());
+    bool has_no = !schema_list_has(flat->not_values, json_false());
+    if (has_yes && has_no) return nfa_call(&s->b, s->boolean, f);
+    if (!has_yes && !has_no) return nfa_fail(&s->b, f);
+    return nfa_text(&s->b, has_yes ? "true" : "false", has_yes ? 4 : 5, f);
 }
 
-static weft_status build_type(schema *s, json_t *one, int type, nfa_frag *f) {
+static weft_status build_type(schema *s, const schema_flat *flat, unsigned type, nfa_frag *f) {
     switch (type) {
-    case NULL_TYPE: return nfa_call(&s->b, s->null, f);
-    case BOOLEAN: return nfa_call(&s->b, s->boolean, f);
-    case INTEGER: return schema_build_number(s, one, true, f);
-    case NUMBER: return schema_build_number(s, one, false, f);
-    case STRING: return schema_build_string(s, one, f);
-    case ARRAY: return schema_build_array(s, one, f);
-    default: return schema_build_object(s, one, f);
+    case TYPE_NULL:
+        if (schema_list_has(flat->not_values, json_null())) return nfa_fail(&s->b, f);
+        return nfa_call(&s->b, s->null, f);
+    case TYPE_BOOLEAN: return build_boolean(s, flat, f);
+    case TYPE_NUMBER: return schema_build_number(s, flat, f);
+    case TYPE_STRING: return schema_build_string(s, flat, f);
+    case TYPE_ARRAY: return schema_build_array(s, flat, f);
+    default: return schema_build_object(s, flat, f);
     }
 }
 
 static weft_status build_schema(schema *s, json_t *one, nfa_frag *f) {
-    unsigned types;
+    static const unsigned types[] = {TYPE_OBJECT, /* first: it defines rules of its own */
+                                     TYPE_NULL,   TYPE_BOOLEAN, TYPE_NUMBER,
+                                     TYPE_STRING, TYPE_ARRAY};
+    schema_flat flat;
     bool has_any = false;
-    TRY(schema_flatten(s, one, &one));
-    if (json_is_false(one)) return nfa_fail(&s->b, f);
-    if (json_is_true(one) || !json_object_size(one)) return nfa_call(&s->b, s->value, f);
-    TRY(check_keywords(s, one));
-    TRY(read_types(s, one, &types));
-    if (json_object_get(one, "anyOf")) return build_branches(s, one, "anyOf", f);
-    if (json_object_get(one, "oneOf")) return build_branches(s, one, "oneOf", f);
-    if (json_object_get(one, "enum") || json_object_get(one, "const"))
-        return build_values(s, one, types, f);
-    for (int t = 0; t < N_TYPES; t++) {
+    TRY(schema_flatten(s, one, &flat));
+    if (!flat.types) return nfa_fail(&s->b, f);
+    if (!flat.parts && !flat.any_of && !flat.one_of) return nfa_call(&s->b, s->value, f);
+    if (flat.any_of || flat.one_of) return build_choice(s, &flat, f);
+    if (flat.values) return schema_build_values(s, &flat, f);
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
         nfa_frag choice = {0};
-        if (!(types >> t & 1)) continue;
-        TRY(build_type(s, one, t, &choice));
+        if (!(flat.types & types[t])) continue;
+        TRY(build_type(s, &flat, types[t], &choice));
         if (has_any) TRY(nfa_either(&s->b, f, &choice));
         else *f = choice;
         has_any = true;
@@ -245,11 +268,12 @@ static weft_status build_schema(schema *s, json_t *one, nfa_frag *f) {
 
 static weft_status build_all(schema *s, const char *text, size_t n, grammar **out) {
     json_error_t why;
-    int32_t root;
+    int32_t root = 0;
     s->path = "#";
     s->spelling.is_json = true;
     s->root = json_loadb(text, n, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, &why);
     REQUIRE(s->root, WEFT_FORMAT, "the schema is not JSON: line %d: %s", why.line, why.text);
+    TRY(schema_find_places(s));
     TRY(schema_base_rules(s));
     TRY(schema_rule(s, s->root, "", &root));
     while (s->n_built < s->n_jobs) {
@@ -263,15 +287,26 @@ static weft_status build_all(schema *s, const char *text, size_t n, grammar **ou
     return nfa_finish(&s->b, root, out);
 }
 
+static void schema_free(schema *s) {
+    json_decref(s->root);
+    for (size_t i = 0; i < s->n_owned; i++) json_decref(s->owned[i]);
+    mem_free(s->owned);
+    mem_free(s->jobs);
+    mem_free(s->both);
+    mem_free(s->places);
+    mem_free(s->references);
+    sequences_free(&s->job_keys);
+    sequences_free(&s->both_keys);
+    sequences_free(&s->walked);
+    sequences_free(&s->reference_keys);
+    nfa_builder_free(&s->b);
+}
+
 weft_status grammar_open_json_schema(const char *text, size_t n, grammar **out) {
     REQUIRE(text && out, WEFT_INVALID, "the schema's text is NULL");
     schema s = {0};
     weft_status status = build_all(&s, text, n, out);
-    json_decref(s.root);
-    for (size_t i = 0; i < s.n_owned; i++) json_decref(s.owned[i]);
-    mem_free(s.owned);
-    mem_free(s.jobs);
-    nfa_builder_free(&s.b);
+    schema_free(&s);
     return status;
 }
 

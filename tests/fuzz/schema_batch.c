@@ -39,7 +39,9 @@ static json_t *draw(grammar_matcher *m, rng *r) {
 }
 
 static void answer(const json_t *in, const grammar_vocab *v) {
-    char *schema = json_dumps(json_object_get(in, "schema"), JSON_ENCODE_ANY);
+    json_t *given = json_object_get(in, "schema"); /* a text: the schema's own, not parsed here */
+    char *schema = json_is_string(given) ? strdup(json_string_value(given))
+                                         : json_dumps(given, JSON_ENCODE_ANY);
     grammar *g = NULL;
     grammar_matcher *m = NULL;
     json_t *out = json_pack("{s:n,s:[],s:[]}", "error", "follow", "made"), *text;
@@ -80,7 +82,7 @@ int main(void) {
     }
     if (grammar_vocab_open(tokens, END + 1, (int32_t[]){END}, 1, &v) != WEFT_OK) return 1;
     while (fgets(line, sizeof line, stdin)) {
-        json_t *in = json_loads(line, 0, NULL);
+        json_t *in = json_loads(line, JSON_ALLOW_NUL, NULL);
         if (!in) return 1;
         answer(in, v);
         json_decref(in);
