@@ -70,7 +70,7 @@ static void make_tokenizer(const gguf_file *f, const fuzz_input *in) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
-    fuzz_input in = fuzz_begin(data, n);
+    fuzz_input in = fuzz_begin_bytes(data, n);
     gguf_file *f;
     fuzz_arm(&in);
     weft_status status = gguf_open_memory(in.data, in.n, &f);

@@ -17,7 +17,7 @@ static void walk(const imatrix *m) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
-    fuzz_input in = fuzz_begin(data, n);
+    fuzz_input in = fuzz_begin_bytes(data, n);
     imatrix *m;
     fuzz_arm(&in);
     weft_status status = imatrix_open_memory(in.data, in.n, &m);

@@ -23,7 +23,7 @@ static void walk(const safetensors *s, const fuzz_input *in) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
-    fuzz_input in = fuzz_begin(data, n);
+    fuzz_input in = fuzz_begin_bytes(data, n);
     safetensors *s;
     fuzz_arm(&in);
     weft_status status = safetensors_open_memory(in.data, in.n, &s);

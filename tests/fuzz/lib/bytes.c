@@ -53,6 +53,7 @@ static const char *put_quoted(bytes *b, const char *at, bool has_length) {
 }
 
 static bool put_zeros(bytes *b, unsigned long n) {
+    if (n > 65536) return false;
     for (; n > 0; n--)
         if (!put(b, "", 1)) return false;
     return true;
@@ -99,29 +100,22 @@ static const char *put_word(bytes *b, const char *at) {
     return put_number(b, word) || put_hex(b, word) ? at + n : NULL;
 }
 
-static bool put_words(bytes *b, const char *at) {
-    while (*(at += strspn(at, " \t\r\n"))) {
-        const char *word = at;
-        at = *word == '#' ? word + strcspn(word, "\n") : put_word(b, word);
-        if (!at) {
-            printf("no bytes: %.40s\n", word);
-            return false;
-        }
-    }
-    return true;
-}
-
 char *bytes_read(const char *text, size_t n, size_t *n_out) {
     bytes b = {0};
     char *copy = malloc(n + 1);
     bool ok = copy && put(&b, "", 0);
+    const char *at = copy, *word = copy;
     if (ok) {
         memcpy(copy, text, n);
         copy[n] = 0;
-        ok = put_words(&b, copy);
     }
+    while (ok && *(at += strspn(at, " \t\r\n"))) {
+        word = at;
+        at = *word == '#' ? word + strcspn(word, "\n") : put_word(&b, word);
+        ok = at;
+    }
+    *n_out = ok ? b.n : (size_t)(word - copy);
     free(copy);
-    *n_out = b.n;
     if (ok) return b.data;
     free(b.data);
     return NULL;

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "lib/bytes.h"
 
 bool fuzz_talks;
 
@@ -16,6 +17,21 @@ fuzz_input fuzz_begin(const uint8_t *data, size_t n) {
     unsigned last = n ? data[n - 1] : 0, k = last < '0' ? 0 : last - '0' + 1;
     in.fails_at = k <= 64 ? k : 64 + (k - 64) * (k - 64);
     for (size_t i = 0; i < n; i++) in.state = (in.state ^ data[i]) * UINT64_C(0x100000001B3);
+    return in;
+}
+
+fuzz_input fuzz_begin_bytes(const uint8_t *data, size_t n) {
+    fuzz_input in = fuzz_begin(data, n);
+    if (!in.n || in.data[0] != '#') return in;
+    size_t n_bytes;
+    char *bytes = bytes_read(in.data, in.n, &n_bytes),
+         *exact = malloc(bytes && n_bytes ? n_bytes : 1);
+    fuzz_require(exact, "the input cannot be copied");
+    if (bytes && n_bytes) memcpy(exact, bytes, n_bytes);
+    free(bytes);
+    fuzz_end(&in);
+    in.data = exact;
+    in.n = bytes ? n_bytes : 0;
     return in;
 }
 

@@ -27,6 +27,8 @@ typedef struct fuzz_input {
 
 fuzz_input fuzz_begin(const uint8_t *data, size_t n);
 void fuzz_end(fuzz_input *in);
+/* The same for binary files: an input that begins with '#' is one written as text (bytes.h). */
+fuzz_input fuzz_begin_bytes(const uint8_t *data, size_t n);
 
 /* Cuts a text at its first line "====": returns what comes before, *text is what follows it. */
 typedef struct fuzz_text {

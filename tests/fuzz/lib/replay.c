@@ -2,7 +2,8 @@
  * normal test, without libFuzzer.
  *   test_fuzz_NAME PATH...               runs each
  *   test_fuzz_NAME --talk PATH...        and says what failed
- *   test_fuzz_NAME --to FOLDER PATH...   writes each there as libFuzzer takes it: *.bytes as bytes
+ *   test_fuzz_NAME --to FOLDER PATH...   writes each there as libFuzzer takes it: *.bytes as text and
+ *                                        as bytes
  * SPDX-License-Identifier: MIT */
 #include <dirent.h>
 #include <stdio.h>
@@ -12,10 +13,11 @@
 
 enum { MOST = 1 << 22 };
 
-static bool write_to(const char *folder, const char *path, const char *data, size_t n) {
+static bool write_to(const char *folder, const char *path, const char *data, size_t n,
+                     const char *ending) {
     char name[4096];
     const char *slash = strrchr(path, '/');
-    snprintf(name, sizeof name, "%s/%s", folder, slash ? slash + 1 : path);
+    snprintf(name, sizeof name, "%s/%s%s", folder, slash ? slash + 1 : path, ending);
     FILE *file = fopen(name, "wb");
     if (!file) return false;
     bool ok = fwrite(data, 1, n, file) == n;
@@ -29,13 +31,17 @@ static bool run_file(const char *path, const char *folder) {
     size_t n = ok ? fread(data, 1, MOST, file) : 0, length = strlen(path);
     if (file) fclose(file);
     if (ok && length > 6 && !strcmp(path + length - 6, ".bytes")) {
-        char *bytes = bytes_read(data, n, &n);
+        if (folder) ok = write_to(folder, path, data, n, ".text");
+        size_t at;
+        char *bytes = bytes_read(data, n, &at);
+        if (!bytes) printf("no bytes: %.40s\n", data + at);
+        n = at;
         free(data);
         data = bytes;
-        ok = data;
+        ok = ok && data;
     }
     if (ok && fuzz_talks) printf("%s\n", path);
-    if (ok && folder) ok = write_to(folder, path, data, n);
+    if (ok && folder) ok = write_to(folder, path, data, n, "");
     else if (ok) LLVMFuzzerTestOneInput((const uint8_t *)data, n);
     free(data);
     if (!ok) printf("%s cannot be read\n", path);
