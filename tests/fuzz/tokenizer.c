@@ -15,6 +15,7 @@
 
 #include "base/utf8.h"
 #include "lib/fuzz.h"
+#include "tokenizer/pretokenizer.h"
 
 enum { MOST_TOKENS = 700, N_BYTES = 256, MOST_NAME = 40 };
 
@@ -144,6 +145,9 @@ static void append_tidy(str *out, fuzz_text text) {
  * rewrites, and no token of another kind stands for other bytes. */
 static bool is_exact(const vocab *v, fuzz_text text) {
     bool is_bpe = !strcmp(v->model, "gpt2");
+    int flags = 0;
+    pretokenizer_find(v->pre, &flags);
+    if (flags & PRE_CHARACTERS) return false; /* no bytes: characters, and U+2581 for a space */
     if (!v->has_bytes || !v->desc.kinds || v->desc.strips || v->desc.pre != v->pre) return false;
     if (v->desc.n_tokens == MOST_TOKENS || (!is_bpe && strcmp(v->model, "llama") != 0))
         return false;

@@ -2,8 +2,8 @@
  * normal test, without libFuzzer.
  *   test_fuzz_NAME PATH...               runs each
  *   test_fuzz_NAME --talk PATH...        and says what failed
- *   test_fuzz_NAME --to FOLDER PATH...   writes each there as libFuzzer takes it: *.bytes as text and
- *                                        as bytes
+ *   test_fuzz_NAME --to FOLDER PATH...   writes each there as libFuzzer takes it: *.bytes twice,
+ *                                        as text and as bytes
  * SPDX-License-Identifier: MIT */
 #include <dirent.h>
 #include <stdio.h>
