@@ -538,6 +538,7 @@ weft_status grammar_open_regex(const char *text, size_t n, grammar **out) {
     TRY(regex_parse(text, n, REGEX_WHOLE, &x));
     int32_t root = nfa_rule_add(&b, "expression", 10);
     weft_status status = root < 0 ? WEFT_NO_MEMORY : build(&b, &x, &f);
+    if (status == WEFT_LIMIT) error_prefix(status, "regular expression");
     if (status == WEFT_OK) status = nfa_rule_define(&b, root, &f);
     if (status == WEFT_OK) status = nfa_finish(&b, root, out);
     nfa_builder_free(&b);

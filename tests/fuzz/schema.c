@@ -14,18 +14,16 @@ static void check_json(const char *text, size_t n) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
-    char made[FUZZ_MADE];
-    size_t n_made;
-    bool has_ended = false;
+    fuzz_followed followed = {0};
     fuzz_input in = fuzz_begin(data, n);
     fuzz_text text = {in.data, in.n}, source = fuzz_cut(&text);
     grammar *g = NULL;
     fuzz_arm(&in);
     weft_status status = grammar_open_json_schema(source.data, source.n, &g);
-    if (fuzz_status(status, fuzz_disarm(&in), FUZZ_FILE))
-        fuzz_follow(g, &in, text, made, &n_made, &has_ended);
+    if (fuzz_status(status, fuzz_disarm(&in), FUZZ_FILE)) fuzz_follow(g, &in, text, &followed);
     else fuzz_require(!g, "a grammar that failed is there");
-    if (has_ended) check_json(made, n_made);
+    if (followed.has_ended) check_json(followed.made, followed.n_made);
+    if (followed.is_known && followed.fits) check_json(text.data, text.n);
     grammar_close(g);
     fuzz_end(&in);
     return 0;

@@ -106,7 +106,7 @@ static int32_t choose(walk *w) {
     return END;
 }
 
-static bool wander(walk *w, char *made, size_t *n_made) {
+static bool wander(walk *w, fuzz_followed *out) {
     uint32_t first[N_WORDS];
     for (int step = 0; step < N_STEPS; step++) {
         if (!take_mask(w)) return false;
@@ -118,9 +118,9 @@ static bool wander(walk *w, char *made, size_t *n_made) {
             fuzz_require(grammar_matcher_may_end(w->m), "an ended text may not end");
             return true;
         }
-        if (token < 256) made[(*n_made)++] = (char)token;
+        if (token < 256) out->made[out->n_made++] = (char)token;
         for (size_t i = 0; token >= 256 && i < pieces[token - 256].n; i++)
-            made[(*n_made)++] = pieces[token - 256].data[i];
+            out->made[out->n_made++] = pieces[token - 256].data[i];
     }
     bool may_end = grammar_matcher_may_end(w->m);
     fuzz_require(grammar_matcher_rollback(w->m, 0) == WEFT_OK, "there is no way back");
@@ -129,11 +129,10 @@ static bool wander(walk *w, char *made, size_t *n_made) {
     return may_end;
 }
 
-void fuzz_follow(const grammar *g, fuzz_input *in, fuzz_text text, char *made, size_t *n_made,
-                 bool *has_ended) {
+void fuzz_follow(const grammar *g, fuzz_input *in, fuzz_text text, fuzz_followed *out) {
     walk w = {.in = in};
-    *n_made = 0;
-    *has_ended = false;
+    out->is_known = out->fits = out->has_ended = false;
+    out->n_made = 0;
     const grammar_vocab *v = vocabulary();
     fuzz_arm(in);
     weft_status status = grammar_matcher_open(g, v, &w.m);
@@ -144,13 +143,15 @@ void fuzz_follow(const grammar *g, fuzz_input *in, fuzz_text text, char *made, s
     fuzz_require(grammar_matcher_rollback(w.m, 0) == WEFT_OK, "there is no way back");
     for (size_t i = 0; i < text.n && status == WEFT_OK; i++)
         status = grammar_matcher_accept_bytes(w.m, text.data + i, 1);
-    if (status != WEFT_LIMIT && whole != WEFT_LIMIT) {
+    out->is_known = status != WEFT_LIMIT && whole != WEFT_LIMIT;
+    out->fits = whole == WEFT_OK && may_end;
+    if (out->is_known) {
         fuzz_require(status == whole, "a text byte by byte is not the text as a whole");
         fuzz_require(whole != WEFT_OK || may_end == grammar_matcher_may_end(w.m),
                      "a text byte by byte ends otherwise");
     }
     if (whole == WEFT_OK && text.n) take_mask(&w);
     fuzz_require(grammar_matcher_rollback(w.m, 0) == WEFT_OK, "there is no way back");
-    *has_ended = wander(&w, made, n_made);
+    out->has_ended = wander(&w, out);
     grammar_matcher_close(w.m);
 }

@@ -57,10 +57,13 @@ enum {
 };
 
 /* Follows a grammar with a vocabulary of bytes and pieces, and holds masks, steps and ends against
- * each other; first along `text`, then along what the masks allow. What it made is appended to
- * `made` when the grammar's end was reached (*has_ended). */
-#define FUZZ_MADE 4096
-void fuzz_follow(const grammar *g, fuzz_input *in, fuzz_text text, char *made, size_t *n_made,
-                 bool *has_ended);
+ * each other; first along `text`, then along what the masks allow. */
+typedef struct fuzz_followed {
+    bool is_known, fits; /* whether `text` is a whole text of the grammar; not known: a limit */
+    bool has_ended;      /* `made` is one */
+    char made[4096];
+    size_t n_made;
+} fuzz_followed;
+void fuzz_follow(const grammar *g, fuzz_input *in, fuzz_text text, fuzz_followed *out);
 
 #endif
