@@ -18,25 +18,23 @@ enum { MARK_BYTES = 3 }; /* U+FDD0 .. U+FDEF in UTF-8 */
 /* The control token whose text is the longest that text[0..n) begins with, or -1. */
 static int32_t control_at(const weft_model *m, const char *text, size_t n, size_t *length) {
     int32_t found = -1;
-    *length = 0;
-    for (size_t i = 0; i < m->n_controls; i++) {
-        token_text t = tokenizer_raw(m->tok, m->controls[i]);
-        if (t.n <= *length || t.n > n || memcmp(t.data, text, t.n)) continue;
-        *length = t.n;
-        found = m->controls[i];
-    }
-    return found;
+    *length = trie_longest(&m->controls, text, n, &found);
+    return *length ? found : -1;
 }
 
 static weft_status find_controls(weft_model *m) {
-    size_t n = tokenizer_n_tokens(m->tok), capacity = 0;
+    size_t n = tokenizer_n_tokens(m->tok), n_keys = 0;
+    trie_key *keys = mem_array(n, sizeof *keys);
+    if (!keys) return WEFT_NO_MEMORY;
     for (size_t i = 0; i < n; i++) {
         int32_t kind = tokenizer_kind(m->tok, (int32_t)i);
-        if (kind != TOKEN_CONTROL && kind != TOKEN_UNKNOWN) continue;
-        TRY(mem_reserve((void **)&m->controls, &capacity, m->n_controls + 1, sizeof *m->controls));
-        m->controls[m->n_controls++] = (int32_t)i;
+        token_text text = tokenizer_raw(m->tok, (int32_t)i);
+        if ((kind != TOKEN_CONTROL && kind != TOKEN_UNKNOWN) || !text.n) continue;
+        keys[n_keys++] = (trie_key){text.data, text.n, (int32_t)i};
     }
-    return WEFT_OK;
+    weft_status status = trie_build(&m->controls, keys, n_keys);
+    mem_free(keys);
+    return status;
 }
 
 /* A noncharacter that is in no message. */

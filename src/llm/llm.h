@@ -12,6 +12,7 @@
 #include "model/model.h"
 #include "sample/sample.h"
 #include "tokenizer/tokenizer.h"
+#include "tokenizer/trie.h"
 #include "weft/llm.h"
 
 struct weft_model {
@@ -22,9 +23,8 @@ struct weft_model {
     struct {
         kv_cache *cache; /* shared by the sessions of one element type, which borrow its pages */
         int n_sessions;
-    } kv[2];           /* f16, f32 */
-    int32_t *controls; /* the vocabulary's control tokens */
-    size_t n_controls;
+    } kv[2];        /* f16, f32 */
+    trie controls;  /* the texts of the vocabulary's control tokens */
     str text_bytes; /* what tokens stand for, control tokens written out: model_texts */
     size_t *text_first;
     str hints, hint_order;        /* what weft_model_sampling said, and the order it gave */

@@ -72,7 +72,7 @@ void weft_model_free(weft_model *m) {
     grammar_vocab_close(m->grammar_vocab);
     tokenizer_close(m->tok);
     gguf_close(m->file);
-    mem_free(m->controls);
+    trie_free(&m->controls);
     str_free(&m->text_bytes);
     mem_free(m->text_first);
     str_free(&m->hints);
