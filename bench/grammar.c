@@ -1,6 +1,9 @@
-/* How long a mask takes: bench_grammar MODEL KIND GRAMMAR TEXT follows TEXT, cut into tokens by the
- * model's tokenizer, and times every mask (processor time). KIND is gbnf, regex or json-schema.
- * The text is followed twice by one matcher: cold, with nothing worked out, and warm.
+/* How long a mask takes: bench_grammar MODEL KIND GRAMMAR TIMES TEXT ... follows each TEXT, cut
+ * into tokens by the model's tokenizer, and times every mask (processor time). KIND is gbnf, regex
+ * or json-schema. Each text is followed twice: cold, by a new matcher with nothing worked out, and
+ * warm. TIMES gets a line for the grammar, "compile US", and one for each token, "TEXT TOKEN MASK
+ * ACCEPT": the text's number, the token, and the cold times in microseconds before and at it.
+ * bench/grammar.sh runs it beside llguidance.
  * SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +16,20 @@
 #include "grammar/grammar.h"
 #include "llm/vocabulary.h"
 
+typedef struct times {
+    double *cold, *warm;
+    size_t n, cold_capacity, warm_capacity;
+} times;
+
+typedef struct bench {
+    const tokenizer *t;
+    const grammar *g;
+    grammar_vocab *v;
+    uint32_t *mask;
+    FILE *out;
+    times times;
+} bench;
+
 static double micros(void) {
     struct timespec t;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
@@ -24,52 +41,52 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static weft_status follow(grammar_matcher *m, const token_list *l, double *times, uint32_t *mask) {
+/* One pass over a text; the times go to `to`, and to the file the first time. */
+static weft_status follow(bench *b, grammar_matcher *m, const token_list *l, int text, double *to) {
     TRY(grammar_matcher_rollback(m, 0));
     for (size_t i = 0; i < l->n; i++) {
         double start = micros();
-        TRY(grammar_matcher_mask(m, mask));
-        times[i] = micros() - start;
+        TRY(grammar_matcher_mask(m, b->mask));
+        double masked = micros();
         if (grammar_matcher_accept(m, l->ids[i]) != WEFT_OK)
-            return error_prefix(error_status(), "token %zu of the text", i);
+            return error_prefix(error_status(), "token %zu of text %d", i, text);
+        to[i] = masked - start;
+        if (to == b->times.cold + b->times.n)
+            fprintf(b->out, "%d %d %.2f %.2f\n", text, l->ids[i], to[i], micros() - masked);
     }
     return WEFT_OK;
 }
 
-static void show(const char *what, double *times, size_t n) {
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) sum += times[i];
-    qsort(times, n, sizeof *times, by_value);
-    printf("%s: median %.1f us, mean %.1f us, p99 %.1f us, most %.1f us\n", what, times[n / 2],
-           sum / (double)n, times[n * 99 / 100], times[n - 1]);
+static weft_status follow_text(bench *b, const char *path, int number) {
+    char *text = NULL;
+    size_t n = 0;
+    token_list l = {0};
+    grammar_matcher *m = NULL;
+    times *t = &b->times;
+    weft_status status = file_read(path, 1 << 24, &text, &n);
+    if (status == WEFT_OK) status = tokenizer_encode(b->t, text, n, 0, &l);
+    if (status == WEFT_OK)
+        status = mem_reserve((void **)&t->cold, &t->cold_capacity, t->n + l.n, sizeof *t->cold);
+    if (status == WEFT_OK)
+        status = mem_reserve((void **)&t->warm, &t->warm_capacity, t->n + l.n, sizeof *t->warm);
+    if (status == WEFT_OK) status = grammar_matcher_open(b->g, b->v, &m);
+    if (status == WEFT_OK) status = follow(b, m, &l, number, t->cold + t->n);
+    if (status == WEFT_OK && !grammar_matcher_may_end(m))
+        status = error_set(WEFT_INVALID, "text %d may not end where it does", number);
+    if (status == WEFT_OK) status = follow(b, m, &l, number, t->warm + t->n);
+    if (status == WEFT_OK) t->n += l.n;
+    grammar_matcher_close(m);
+    token_list_free(&l);
+    mem_free(text);
+    return status;
 }
 
-static weft_status measure(const tokenizer *t, const grammar *g, const char *text, size_t n) {
-    grammar_vocab *v = NULL;
-    grammar_matcher *m = NULL;
-    token_list l = {0};
-    double start = micros();
-    TRY(vocabulary_for_grammar(t, &v));
-    printf("vocabulary: %.1f ms\n", (micros() - start) / 1e3);
-    double *times = NULL;
-    uint32_t *mask = mem_array(tokenizer_n_tokens(t), sizeof *mask);
-    weft_status status = tokenizer_encode(t, text, n, 0, &l);
-    if (status == WEFT_OK) status = grammar_matcher_open(g, v, &m);
-    if (status == WEFT_OK && (!(times = mem_array(l.n + 1, sizeof *times)) || !mask))
-        status = WEFT_NO_MEMORY;
-    for (int pass = 0; pass < 2 && status == WEFT_OK; pass++) {
-        status = follow(m, &l, times, mask);
-        if (status == WEFT_OK && l.n) show(pass ? "warm" : "cold", times, l.n);
-    }
-    if (status == WEFT_OK)
-        printf("%zu tokens, the text %s end here\n", l.n,
-               grammar_matcher_may_end(m) ? "may" : "may not");
-    grammar_matcher_close(m);
-    grammar_vocab_close(v);
-    token_list_free(&l);
-    mem_free(times);
-    mem_free(mask);
-    return status;
+static void show(const char *what, double *values, size_t n) {
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += values[i];
+    qsort(values, n, sizeof *values, by_value);
+    printf("%s: median %.1f us, mean %.1f us, p99 %.1f us, most %.1f us\n", what, values[n / 2],
+           sum / (double)n, values[n * 99 / 100], values[n - 1]);
 }
 
 static weft_status open_grammar(const char *kind, const char *text, size_t n, grammar **out) {
@@ -79,31 +96,69 @@ static weft_status open_grammar(const char *kind, const char *text, size_t n, gr
     return error_set(WEFT_INVALID, "%s is no kind of grammar", kind);
 }
 
-static weft_status run(int argc, char **argv) {
-    REQUIRE(argc == 5, WEFT_INVALID, "usage: bench_grammar MODEL KIND GRAMMAR TEXT");
-    char *source = NULL, *text = NULL;
-    size_t n_source, n;
-    gguf_file *f = NULL;
-    tokenizer *t = NULL;
+/* Compiles the grammar, a matcher included: the median of some times. */
+static weft_status compile(bench *b, const char *kind, const char *text, size_t n, grammar **out) {
+    enum { TIMES = 9 };
+    double values[TIMES];
+    for (int i = 0; i < TIMES; i++) {
+        grammar_matcher *m = NULL;
+        grammar_close(*out);
+        *out = NULL;
+        double start = micros();
+        TRY(open_grammar(kind, text, n, out));
+        TRY(grammar_matcher_open(*out, b->v, &m));
+        values[i] = micros() - start;
+        grammar_matcher_close(m);
+    }
+    qsort(values, TIMES, sizeof *values, by_value);
+    fprintf(b->out, "compile %.1f\n", values[TIMES / 2]);
+    printf("compiled in %.2f ms\n", values[TIMES / 2] / 1e3);
+    return WEFT_OK;
+}
+
+static weft_status run(bench *b, char **argv, int n_texts) {
+    char *source = NULL;
+    size_t n_source;
     grammar *g = NULL;
-    weft_status status = file_read(argv[3], 1 << 24, &source, &n_source);
-    if (status == WEFT_OK) status = file_read(argv[4], 1 << 24, &text, &n);
-    if (status == WEFT_OK) status = gguf_open(argv[1], &f);
-    if (status == WEFT_OK) status = vocabulary_open(f, &t);
     double start = micros();
-    if (status == WEFT_OK) status = open_grammar(argv[2], source, n_source, &g);
-    if (status == WEFT_OK) printf("compiled in %.2f ms\n", (micros() - start) / 1e3);
-    if (status == WEFT_OK) status = measure(t, g, text, n);
+    TRY(vocabulary_for_grammar(b->t, &b->v));
+    printf("vocabulary: %.1f ms\n", (micros() - start) / 1e3);
+    b->mask = mem_array(tokenizer_n_tokens(b->t), sizeof *b->mask);
+    b->out = fopen(argv[4], "w");
+    REQUIRE(b->out && b->mask, WEFT_IO, "cannot write %s", argv[4]);
+    weft_status status = file_read(argv[3], 1 << 24, &source, &n_source);
+    if (status == WEFT_OK) status = compile(b, argv[2], source, n_source, &g);
+    b->g = g;
+    for (int i = 0; i < n_texts && status == WEFT_OK; i++) status = follow_text(b, argv[5 + i], i);
+    if (status == WEFT_OK && b->times.n) {
+        show("cold", b->times.cold, b->times.n);
+        show("warm", b->times.warm, b->times.n);
+        printf("%zu tokens\n", b->times.n);
+    }
     grammar_close(g);
-    tokenizer_close(t);
-    gguf_close(f);
     mem_free(source);
-    mem_free(text);
     return status;
 }
 
 int main(int argc, char **argv) {
-    if (run(argc, argv) == WEFT_OK) return 0;
+    gguf_file *f = NULL;
+    tokenizer *t = NULL;
+    bench b = {0};
+    weft_status status = WEFT_OK;
+    if (argc < 6)
+        status = error_set(WEFT_INVALID, "usage: bench_grammar MODEL KIND GRAMMAR TIMES TEXT ...");
+    if (status == WEFT_OK) status = gguf_open(argv[1], &f);
+    if (status == WEFT_OK) status = vocabulary_open(f, &t);
+    b.t = t;
+    if (status == WEFT_OK) status = run(&b, argv, argc - 5);
+    if (b.out) fclose(b.out);
+    grammar_vocab_close(b.v);
+    tokenizer_close(t);
+    gguf_close(f);
+    mem_free(b.mask);
+    mem_free(b.times.cold);
+    mem_free(b.times.warm);
+    if (status == WEFT_OK) return 0;
     fprintf(stderr, "bench_grammar: %s\n", error_message());
     return 1;
 }
