@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "grammar/nfa.h"
+#include "grammar/cover.h"
 
 /* Edges backwards: the nodes that lead to node i are source[first[i] .. first[i + 1]); the calls
  * of rule r are calls[first_call[r] .. first_call[r + 1]); starts[i] is the rule that starts at
@@ -220,7 +220,9 @@ static weft_status finish(const nfa_builder *b, int32_t root, grammar *g) {
             "no text at all follows the grammar: the rule %s can never end", g->rules[root].name);
     find_classes(g);
     find_tails(g);
-    return order_rules(g);
+    TRY(order_rules(g));
+    TRY(nfa_find_closures(g));
+    return cover_find(g);
 }
 
 weft_status nfa_finish(nfa_builder *b, int32_t root, grammar **out) {
@@ -242,6 +244,9 @@ void grammar_close(grammar *g) {
     mem_free(g->nodes);
     mem_free(g->rules);
     mem_free(g->flags);
+    mem_free(g->covers);
+    mem_free(g->closed);
+    mem_free(g->closures);
     arena_free(&g->names);
     mem_free(g);
 }

@@ -1,7 +1,8 @@
 /* Copies rules to where they are called. A rule that is not recursive needs no stack: its body can
  * stand in the caller's place, which leaves the matcher fewer frames to tell apart. Left alone are
- * recursive rules, long ones, and those that loop over many characters (a string's content): as
- * calls they give the same tokens wherever they are called from, so that work is done once.
+ * recursive rules, long ones, those that one rule calls often (the character of a string of 1 to
+ * 1000 characters), and those that loop over many characters (a string's content): as calls they
+ * give the same tokens wherever they are called from, so that work is done once.
  *
  * Rules are taken callees first (Kahn's order), so that a body is complete when it is copied.
  * SPDX-License-Identifier: MIT */
@@ -9,11 +10,12 @@
 
 #include "grammar/nfa.h"
 
-enum { MOST_INLINED = 256, WIDE = 32, MOST_STEPS = 16 };
+enum { MOST_INLINED = 400, MOST_COPIED = 1024, WIDE = 32, MOST_STEPS = 16 };
 
 typedef struct body {
     int32_t begin, end, last; /* in the output; `last` is its END node */
     int32_t n_open;           /* calls to rules not done yet */
+    int32_t n_calls;          /* to this rule, of the rule that is being built */
     bool is_reached, is_done, is_inlined;
 } body;
 
@@ -111,11 +113,16 @@ static weft_status build(inliner *w, int32_t r) {
     int32_t shift = own->begin - rule->begin, n_own = (int32_t)g->n_nodes;
     g->rules[r].start = rule->start + shift;
     own->last = rule->out + shift;
+    for (int32_t i = own->begin; i < n_own; i++)
+        if (g->nodes[i].kind == NFA_CALL) w->bodies[g->nodes[i].arg].n_calls = 0;
+    for (int32_t i = own->begin; i < n_own; i++)
+        if (g->nodes[i].kind == NFA_CALL) w->bodies[g->nodes[i].arg].n_calls++;
     for (int32_t i = own->begin; i < n_own; i++) {
         if (g->nodes[i].kind != NFA_CALL) continue;
         const body *callee = &w->bodies[g->nodes[i].arg];
         size_t grown = g->n_nodes + (size_t)(callee->end - callee->begin);
         if (!callee->is_inlined || grown > NFA_MOST_NODES * 2) continue;
+        if ((callee->end - callee->begin) * (int64_t)callee->n_calls > MOST_COPIED) continue;
         int32_t moved = (int32_t)g->n_nodes - callee->begin, after = g->nodes[i].next;
         int32_t start = g->rules[g->nodes[i].arg].start + moved;
         TRY(copy(w, NULL, callee->begin, callee->end));

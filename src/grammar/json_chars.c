@@ -28,11 +28,10 @@ static weft_status hex_digit(nfa_builder *b, int lo, int hi, nfa_frag *f) {
     return status;
 }
 
-/* \uXXXX whose digits lie in the given ranges: pairs of digits as text, "0008" to "00FF" by
- * digit. */
-static weft_status unicode_escape(nfa_builder *b, const uint8_t lo[4], const uint8_t hi[4],
-                                  nfa_frag *f) {
-    TRY(nfa_text(b, "\\u", 2, f));
+/* Four hexadecimal digits, each of its range, after a text. */
+static weft_status hex_digits(nfa_builder *b, const char *before, const uint8_t lo[4],
+                              const uint8_t hi[4], nfa_frag *f) {
+    TRY(nfa_text(b, before, strlen(before), f));
     for (int i = 0; i < 4; i++) {
         nfa_frag digit = {0};
         TRY(hex_digit(b, lo[i], hi[i], &digit));
@@ -65,21 +64,36 @@ static bool contains(const code_set *s, int32_t code) {
     return false;
 }
 
-weft_status json_class(nfa_builder *b, const code_set *s, nfa_frag *f) {
+static bool is_escaped(const code_set *s, int32_t code) {
+    return (code < 0x20 || code == '"' || code == '\\') && contains(s, code);
+}
+
+/* The characters of the set that need an escape, which all begin with one backslash. */
+static weft_status add_escaped(nfa_builder *b, const code_set *s, bool *has_any, nfa_frag *f) {
     static const char short_form[] = "\"\"\\\\\bb\ff\nn\rr\tt"; /* character, letter */
+    nfa_frag backslash = {0}, one = {0}, letters = {0};
+    bool has_letters = false, is_there = false;
+    for (int32_t code = 0; code <= '\\'; code++) is_there |= is_escaped(s, code);
+    if (!is_there) return WEFT_OK;
+    TRY(nfa_text(b, "\\", 1, &backslash));
+    for (int32_t code = 0; code <= '\\'; code++) {
+        if (!is_escaped(s, code)) continue;
+        char letter = 0;
+        for (size_t i = 0; i + 1 < sizeof short_form; i += 2)
+            if (short_form[i] == code) letter = short_form[i + 1];
+        uint8_t digits[4] = {0, 0, (uint8_t)(code >> 4), (uint8_t)(code & 15)};
+        if (letter) TRY(nfa_text(b, &letter, 1, &one));
+        else TRY(hex_digits(b, "u", digits, digits, &one));
+        TRY(add(b, &has_letters, &letters, &one));
+    }
+    nfa_concat(b, &backslash, &letters);
+    return add(b, has_any, f, &backslash);
+}
+
+weft_status json_class(nfa_builder *b, const code_set *s, nfa_frag *f) {
     bool has_any = false;
     TRY(add_plain(b, s, &has_any, f));
-    for (int32_t code = 0; code <= '\\'; code++) {
-        if ((code >= 0x20 && code != '"' && code != '\\') || !contains(s, code)) continue;
-        nfa_frag one = {0};
-        char text[2] = {'\\', 0};
-        for (size_t i = 0; i + 1 < sizeof short_form; i += 2)
-            if (short_form[i] == code) text[1] = short_form[i + 1];
-        uint8_t digits[4] = {0, 0, (uint8_t)(code >> 4), (uint8_t)(code & 15)};
-        if (text[1]) TRY(nfa_text(b, text, 2, &one));
-        else TRY(unicode_escape(b, digits, digits, &one));
-        TRY(add(b, &has_any, f, &one));
-    }
+    TRY(add_escaped(b, s, &has_any, f));
     return has_any ? WEFT_OK : nfa_fail(b, f);
 }
 
@@ -95,17 +109,21 @@ weft_status json_any_char(nfa_builder *b, nfa_frag *f) {
     if (status == WEFT_OK) status = add_plain(b, &all, &has_any, f);
     code_set_free(&all);
     TRY(status);
+    nfa_frag backslash = {0}, escape = {0};
+    TRY(nfa_text(b, "\\", 1, &backslash));
+    has_any = false;
     for (const char *c = "\"\\/bfnrt"; *c; c++) {
-        char text[2] = {'\\', *c};
-        TRY(nfa_text(b, text, 2, &one));
-        TRY(nfa_either(b, f, &one));
+        TRY(nfa_text(b, c, 1, &one));
+        TRY(add(b, &has_any, &escape, &one));
     }
     for (int i = 0; i < 3; i++) {
-        TRY(unicode_escape(b, ranges[i], ranges[i] + 4, &one));
-        TRY(nfa_either(b, f, &one));
+        TRY(hex_digits(b, "u", ranges[i], ranges[i] + 4, &one));
+        TRY(nfa_either(b, &escape, &one));
     }
-    TRY(unicode_escape(b, pair[0], pair[0] + 4, &one));
-    TRY(unicode_escape(b, pair[1], pair[1] + 4, &two));
+    TRY(hex_digits(b, "u", pair[0], pair[0] + 4, &one));
+    TRY(hex_digits(b, "\\u", pair[1], pair[1] + 4, &two));
     nfa_concat(b, &one, &two);
-    return nfa_either(b, f, &one);
+    TRY(nfa_either(b, &escape, &one));
+    nfa_concat(b, &backslash, &escape);
+    return nfa_either(b, f, &backslash);
 }

@@ -96,6 +96,12 @@ struct grammar {
     uint8_t classes[256]; /* bytes that no node tells apart have one class */
     int n_classes;
     uint8_t class_byte[256]; /* one byte of each class */
+    struct nfa_closed {
+        uint32_t first, n;
+    } * closed; /* of nodes: what splits lead to is closures[first .. first + n), n = 0: not */
+    int32_t *closures; /* worked out, or no split */
+    size_t n_closures;
+    struct nfa_cover *covers; /* of nodes: cover.h */
     mem_arena names;
 };
 enum {
@@ -110,6 +116,8 @@ static inline bool nfa_rule_is_empty(const grammar *g, int32_t rule) {
 /* Makes the grammar; the builder is used up (its names move). Refuses undefined rules, left
  * recursion and a grammar without any text. */
 weft_status nfa_finish(nfa_builder *b, int32_t root, grammar **out);
+/* Fills g->closed. */
+weft_status nfa_find_closures(grammar *g);
 /* finish.c's second half, in inline.c: g gets nodes and rules with small rules copied to where they
  * are called. */
 weft_status nfa_inline(const nfa_builder *b, int32_t root, grammar *g);

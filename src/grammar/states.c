@@ -93,43 +93,64 @@ weft_status states_intern(states *s, pair *pairs, size_t n, int32_t *out) {
 
 /* ---- closure --------------------------------------------------------------------------------- */
 
-/* Makes the table of seen pairs anew, twice as large as `found` needs. */
-static weft_status refill_seen(states *s) {
-    size_t n_slots = 64;
-    while (n_slots < 4 * s->n_found) n_slots *= 2;
-    TRY(mem_reserve((void **)&s->seen, &s->seen_capacity, n_slots, sizeof *s->seen));
-    memset(s->seen, 0, n_slots * sizeof *s->seen);
-    s->seen_slots = n_slots;
-    for (size_t i = 0; i < s->n_found; i++) {
-        size_t at = hash_bytes(&s->found[i], sizeof(pair), 2) & (n_slots - 1);
-        while (s->seen[at]) at = (at + 1) & (n_slots - 1);
-        s->seen[at] = (uint32_t)i + 1;
+static void note_seen(states *s, size_t i) {
+    size_t at = hash_bytes(&s->found[i], sizeof(pair), 2) & (s->seen_slots - 1);
+    while (s->seen[at]) at = (at + 1) & (s->seen_slots - 1);
+    s->seen[at] = (uint32_t)i + 1;
+}
+
+/* Whether a pair was found. Few are compared one by one; for more there is a table, which gets what
+ * was found since the last look, and is made anew, twice as large as needed, when it is full. */
+static weft_status was_found(states *s, pair p, bool *out) {
+    enum { FEW = 16 };
+    *out = false;
+    if (s->n_found < FEW) {
+        for (size_t i = 0; i < s->n_found && !*out; i++)
+            *out = s->found[i].node == p.node && s->found[i].frame == p.frame;
+        return WEFT_OK;
+    }
+    if (!s->n_seen || 2 * s->n_found >= s->seen_slots) {
+        size_t n_slots = 64;
+        while (n_slots < 4 * s->n_found) n_slots *= 2;
+        TRY(mem_reserve((void **)&s->seen, &s->seen_capacity, n_slots, sizeof *s->seen));
+        memset(s->seen, 0, n_slots * sizeof *s->seen);
+        s->seen_slots = n_slots;
+        s->n_seen = 0;
+    }
+    while (s->n_seen < s->n_found) note_seen(s, s->n_seen++);
+    size_t at = hash_bytes(&p, sizeof p, 2) & (s->seen_slots - 1);
+    for (; s->seen[at] && !*out; at = (at + 1) & (s->seen_slots - 1)) {
+        const pair *q = &s->found[s->seen[at] - 1];
+        *out = q->node == p.node && q->frame == p.frame;
     }
     return WEFT_OK;
 }
 
-/* A pair to be looked at, unless it was met before or cannot be completed. `found` is everything
- * met, in order; what is past n_work has yet to be looked at. Few pairs are compared one by one. */
-static weft_status push(states *s, int32_t node, int32_t frame) {
-    enum { FEW = 12 };
-    pair p = {node, frame};
-    if (node == NFA_NONE || !(s->g->flags[node] & NFA_IS_ALIVE)) return WEFT_OK;
-    if (s->n_found < FEW) {
-        for (size_t i = 0; i < s->n_found; i++)
-            if (s->found[i].node == node && s->found[i].frame == frame) return WEFT_OK;
-    } else {
-        if (s->n_found == FEW || 2 * s->n_found >= s->seen_slots) TRY(refill_seen(s));
-        size_t at = hash_bytes(&p, sizeof p, 2) & (s->seen_slots - 1);
-        for (; s->seen[at]; at = (at + 1) & (s->seen_slots - 1)) {
-            const pair *q = &s->found[s->seen[at] - 1];
-            if (q->node == node && q->frame == frame) return WEFT_OK;
-        }
-        s->seen[at] = (uint32_t)s->n_found + 1;
+/* A pair to be looked at, unless it was met before. `found` is everything met, in order; what is
+ * past n_work has yet to be looked at. Only nodes met with two frames need a search. */
+static weft_status find_pair(states *s, int32_t node, int32_t frame) {
+    struct pair_mark *mark = &s->marks[node];
+    if (mark->closure == s->closure) {
+        bool is_known = mark->frame == frame;
+        if (!is_known) TRY(was_found(s, (pair){node, frame}, &is_known));
+        if (is_known) return WEFT_OK;
     }
+    *mark = (struct pair_mark){s->closure, frame};
     REQUIRE(s->n_found < MOST_PAIRS, WEFT_LIMIT,
             "the grammar can be followed in more than %d ways at once", MOST_PAIRS);
     TRY(mem_reserve((void **)&s->found, &s->found_capacity, s->n_found + 1, sizeof *s->found));
-    s->found[s->n_found++] = p;
+    s->found[s->n_found++] = (pair){node, frame};
+    return WEFT_OK;
+}
+
+/* A node that is reached: itself, or what its splits lead to; what cannot be completed is not
+ * followed. */
+static weft_status push(states *s, int32_t node, int32_t frame) {
+    const grammar *g = s->g;
+    if (node == NFA_NONE || !(g->flags[node] & NFA_IS_ALIVE)) return WEFT_OK;
+    struct nfa_closed closed = g->closed[node];
+    if (!closed.n) return find_pair(s, node, frame);
+    for (uint32_t i = 0; i < closed.n; i++) TRY(find_pair(s, g->closures[closed.first + i], frame));
     return WEFT_OK;
 }
 
@@ -199,7 +220,12 @@ static weft_status enter(states *s) {
     return push(s, g->rules[rule].start, frame);
 }
 
-static void begin(states *s) { s->n_found = s->n_work = s->n_calls = 0; }
+static void begin(states *s) {
+    s->n_found = s->n_work = s->n_calls = s->n_seen = 0;
+    if (++s->closure) return;
+    memset(s->marks, 0, s->g->n_nodes * sizeof *s->marks); /* 2^32 closures later */
+    s->closure = 1;
+}
 
 /* Closes what was pushed since begin(). */
 static weft_status finish(states *s, int32_t *out) {
@@ -235,7 +261,12 @@ weft_status states_step(states *s, int32_t from, int class, int32_t *to) {
         size_t n = (size_t)s->g->n_classes;
         f->next = mem_array(n, sizeof *f->next);
         if (!f->next) return WEFT_NO_MEMORY;
-        for (size_t i = 0; i < n; i++) f->next[i] = STATE_UNKNOWN;
+        const uint8_t *classes = s->g->classes;
+        for (uint32_t i = 0; i < f->n; i++) { /* the other classes stay STATE_DEAD, which is 0 */
+            const nfa_node *node = &s->g->nodes[s->pairs[f->first + i].node];
+            if (node->kind != NFA_RANGE) continue;
+            for (int c = classes[node->lo]; c <= classes[node->hi]; c++) f->next[c] = STATE_UNKNOWN;
+        }
         s->n_bytes += n * sizeof *f->next;
     }
     *to = f->next[class];
@@ -253,8 +284,68 @@ weft_status states_step(states *s, int32_t from, int class, int32_t *to) {
     return WEFT_OK;
 }
 
+void states_cover(states *s, int32_t set) {
+    state *one = &s->list[set];
+    const nfa_cover *covers = s->g->covers;
+    cover_tally tally = {.n = 0};
+    for (uint32_t i = 0; i < one->n; i++) {
+        pair p = s->pairs[one->first + i];
+        one->begun |= covers[p.node].begun;
+        if (s->g->nodes[p.node].kind == NFA_RANGE && covers[p.node].groups)
+            cover_count(&tally, covers[p.node].groups, covers[p.node].to, p.frame);
+    }
+    const struct cover_target *best = cover_best(&tally);
+    one->has_cover = true;
+    if (!best) return;
+    one->groups = best->groups;
+    one->run = cover_run(s->g, best->groups, best->to);
+    const state *back = &s->list[best->frame];
+    for (uint32_t i = 0; s->g->flags[best->to] & NFA_IS_TAIL && i < back->n; i++) {
+        uint8_t run = cover_run(s->g, best->groups, s->pairs[back->first + i].node);
+        if (run > one->run) one->run = run;
+    }
+}
+
+/* Whether all pairs of a set that can take a character of `groups` lead to one place, and take all
+ * of them; is_open: whether there are any. */
+static bool is_one_way(states *s, int32_t set, cover_set groups, bool *is_open) {
+    int32_t to = NFA_NONE, frame = 0;
+    *is_open = false;
+    for (uint32_t i = 0; i < s->list[set].n; i++) {
+        pair p = s->pairs[s->list[set].first + i];
+        const nfa_cover *c = &s->g->covers[p.node];
+        if (!(c->begun & groups)) continue;
+        if (!c->groups || (*is_open && (to != c->to || frame != p.frame))) return false;
+        to = c->to;
+        frame = p.frame;
+        *is_open = true;
+    }
+    if (!s->list[set].has_cover) states_cover(s, set);
+    return !*is_open || !(groups & ~s->list[set].groups);
+}
+
+weft_status states_exact_run(states *s, int32_t set, cover_set groups, int most, int *out) {
+    size_t length;
+    char letter = 0; /* one of the groups */
+    while (!(cover_of_char(&letter, 1, &length) & groups)) letter++;
+    *out = -1;
+    for (int n = 0; n <= most; n++) {
+        bool is_open;
+        if (s->list[set].flags & STATE_POPS || !is_one_way(s, set, groups, &is_open))
+            return WEFT_OK;
+        if (!is_open) {
+            *out = n;
+            return WEFT_OK;
+        }
+        TRY(states_step(s, set, s->g->classes[(uint8_t)letter], &set));
+    }
+    return WEFT_OK;
+}
+
 weft_status states_open(states *s, const grammar *g) {
     *s = (states){.g = g};
+    s->marks = mem_array(g->n_nodes, sizeof *s->marks);
+    if (!s->marks) return WEFT_NO_MEMORY;
     int32_t dead = 0, accept = 0;
     pair done = {0, STATE_DEAD}, below = {1, STATE_DEAD};
     TRY(states_intern(s, NULL, 0, &dead));
@@ -287,4 +378,5 @@ void states_free(states *s) {
     mem_free(s->found);
     mem_free(s->calls);
     mem_free(s->seen);
+    mem_free(s->marks);
 }

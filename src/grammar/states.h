@@ -9,7 +9,7 @@
 #ifndef WEFT_GRAMMAR_STATES_H
 #define WEFT_GRAMMAR_STATES_H
 
-#include "grammar/nfa.h"
+#include "grammar/cover.h"
 
 enum { STATE_DEAD = 0, STATE_UNKNOWN = -1 };
 enum { STATE_HAS_BYTES = 1, STATE_ACCEPTS = 2, STATE_POPS = 4 }; /* POPS: has the BOTTOM node */
@@ -22,8 +22,11 @@ typedef struct state {
     uint32_t first, n; /* its pairs, sorted by frame, then node */
     int32_t closed;    /* the closed set, STATE_UNKNOWN = not worked out */
     uint8_t flags;     /* of a closed set */
-    int32_t *next;     /* by class of byte, NULL until needed */
-    uint32_t *mask;    /* matcher.c's: allowed tokens, NULL until needed */
+    bool has_cover;
+    uint8_t run; /* of a closed set, once has_cover: states_cover */
+    cover_set groups, begun;
+    int32_t *next;  /* by class of byte, NULL until needed */
+    uint32_t *mask; /* matcher.c's: allowed tokens, NULL until needed */
     struct state_local *local;
 } state;
 
@@ -41,8 +44,13 @@ typedef struct states {
     /* scratch of one closure */
     pair *work, *found, *calls;
     size_t n_work, work_capacity, n_found, found_capacity, n_calls, calls_capacity;
-    uint32_t *seen; /* hash set of the pairs seen */
-    size_t seen_slots, seen_capacity;
+    struct pair_mark {
+        uint32_t closure; /* the last one that met this node, and its frame there */
+        int32_t frame;
+    } * marks;        /* of nodes */
+    uint32_t closure; /* the number of this one */
+    uint32_t *seen;   /* hash set of the first n_seen pairs found */
+    size_t seen_slots, seen_capacity, n_seen;
 } states;
 
 weft_status states_open(states *s, const grammar *g);
@@ -55,5 +63,12 @@ weft_status states_intern(states *s, pair *pairs, size_t n, int32_t *out);
 weft_status states_close(states *s, int32_t set, int32_t *out);
 /* One byte of this class on: STATE_DEAD when it cannot come. */
 weft_status states_step(states *s, int32_t from, int class, int32_t *to);
+/* Works out `groups` and `run` of a closed set: any `run` characters of these groups may come; and
+ * `begun`, the groups whose characters can begin there. */
+void states_cover(states *s, int32_t set);
+/* The number of characters of `groups` that can come from a closed set, where that is exact: all
+ * of them lead along one line of sets, and then none can come. -1 when it is not so within `most`
+ * characters, or when the BOTTOM node is met, below which more may come. */
+weft_status states_exact_run(states *s, int32_t set, cover_set groups, int most, int *out);
 
 #endif

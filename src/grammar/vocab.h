@@ -1,23 +1,44 @@
-/* A vocabulary as a prefix tree, its nodes in preorder in flat arrays, so that the walk over all
- * tokens is a scan that skips subtrees. SPDX-License-Identifier: MIT */
+/* A vocabulary as a prefix tree in a flat array. The children of a node stand side by side, and the
+ * tokens of any subtree are one piece of the sorted list of tokens, so that a subtree can be
+ * skipped or taken whole. SPDX-License-Identifier: MIT */
 #ifndef WEFT_GRAMMAR_VOCAB_H
 #define WEFT_GRAMMAR_VOCAB_H
 
-#include "grammar/grammar.h"
+#include "grammar/cover.h"
 
 typedef struct trie_node {
-    uint8_t byte;
-    uint16_t depth; /* the first byte of a token has depth 0 */
-    uint32_t end;   /* the first node past this one's subtree */
-    int32_t token;  /* of the bytes up to here, -1 = none */
+    /* of the texts that end in its subtree, each from this node's byte on: the groups of their
+     * characters, and the number of characters of the longest */
+    cover_set groups;
+    cover_set next; /* what its children begin: cover_begun */
+    uint32_t child;
+    uint32_t first, end; /* its subtree's tokens in `order`; the first ends here if is_token */
+    uint16_t n_children : 9, is_token : 1;
+    uint8_t byte, most;
 } trie_node;
 
+/* Tokens of some groups alone. masks has VOCAB_SLICE_MOST masks: the tokens of at most 1, 2 ...
+ * characters, all of these groups. */
+enum { VOCAB_SLICE_MOST = 32, VOCAB_N_SLICES = 2 };
+typedef struct vocab_slice {
+    cover_set groups;
+    uint32_t *masks;
+} vocab_slice;
+
 struct grammar_vocab {
+    /* Node 0 is the root. Children of one node: first those with something in their subtrees that
+     * is not of the first slice's groups, then the others, longest first. */
     trie_node *nodes;
     size_t n_nodes, capacity;
     size_t n_tokens, n_words; /* words of 32 bits in a mask */
-    int32_t *same;            /* of a token: another with the same bytes, -1 = none */
-    uint32_t *first, *length; /* of a token: its bytes */
+    int32_t *order;           /* the tokens, sorted by their bytes; of equal ones the first */
+    size_t n_order;
+    struct token_copy {
+        int32_t of, copy;
+    } * copies; /* the others: tokens with the bytes of one in `order` */
+    size_t n_copies;
+    vocab_slice slices[VOCAB_N_SLICES]; /* the insides of JSON strings; words */
+    uint32_t *first, *length;           /* of a token: its bytes */
     char *bytes;
     int32_t *ends;
     size_t n_ends;
