@@ -246,6 +246,9 @@ WEFT_API weft_tensor *weft_softmax(weft_tensor *x, int axis);
 /* The index (i32) of the largest element along `axis`, which disappears from the shape; the lowest
  * index among equals; a NaN counts as largest (NumPy's rule). An empty axis is an error. */
 WEFT_API weft_tensor *weft_argmax(weft_tensor *x, int axis);
+/* The indices (i32) of the k largest elements of the last axis, the largest first: (..., n) ->
+ * (..., k). Equal elements by index, lowest first; NaN counts as largest. k is 1 to n. */
+WEFT_API weft_tensor *weft_top_k(weft_tensor *x, int k);
 /* x * weight / sqrt(mean(x^2) + eps) over the last axis; weight (k) or NULL (Zhang and Sennrich
  * 2019). */
 WEFT_API weft_tensor *weft_rms_norm(weft_tensor *x, weft_tensor *weight, float eps);
@@ -254,6 +257,9 @@ WEFT_API weft_tensor *weft_rms_norm(weft_tensor *x, weft_tensor *weight, float e
  * 0..rows-1 makes the op's result an error (CPU), or 0 there and an error WEFT_INDEX at the next
  * read or sync (GPU). */
 WEFT_API weft_tensor *weft_get_rows(weft_tensor *table, weft_tensor *ids);
+/* Elements of the last axis by index: x (..., n), ids i32 (..., k) with the same leading
+ * dimensions -> f32 (..., k), NumPy's take_along_axis. Bad ids as above. */
+WEFT_API weft_tensor *weft_gather(weft_tensor *x, weft_tensor *ids);
 
 typedef enum weft_rope_pairing { WEFT_ROPE_NEIGHBOURS, WEFT_ROPE_HALVES } weft_rope_pairing;
 typedef struct weft_rope_desc {

@@ -21,10 +21,15 @@ typedef struct attrs_attention {
     float scale; /* scores are multiplied by this */
 } attrs_attention;
 
+typedef struct attrs_top_k {
+    int32_t k; /* 1 to the length of a row */
+} attrs_top_k;
+
 typedef union op_attrs {
     attrs_rms_norm rms_norm;
     attrs_rope rope;
     attrs_attention attention;
+    attrs_top_k top_k;
 } op_attrs;
 
 #endif

@@ -27,4 +27,10 @@ weft_tensor *fused_kv_write(weft_tensor *pages, weft_tensor *x, weft_tensor *slo
 weft_tensor *fused_attention(weft_tensor *q, weft_tensor *k_pages, weft_tensor *v_pages,
                              weft_tensor *table, weft_tensor *rows, float scale);
 
+/* Products with matrices picked by index (mixture of experts: Shazeer et al. 2017): x (n, 1 or u,
+ * k), w (n_experts, m, k) plain or quantised, ids i32 (n, u): row (i, j) of the result is x[i, j]
+ * (or x[i, 0]) times w[ids[i, j]]^T -> f32 (n, u, m). An id outside 0..n_experts-1 is a WEFT_INDEX
+ * error as above, on the GPU with zeros there. */
+weft_tensor *fused_linear_ids(weft_tensor *x, weft_tensor *w, weft_tensor *ids);
+
 #endif

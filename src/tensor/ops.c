@@ -159,6 +159,7 @@ weft_tensor *weft_matmul(weft_tensor *a, weft_tensor *b) { return run2(OP_matmul
 weft_tensor *weft_get_rows(weft_tensor *table, weft_tensor *ids) {
     return run2(OP_get_rows, table, ids);
 }
+weft_tensor *weft_gather(weft_tensor *x, weft_tensor *ids) { return run2(OP_gather, x, ids); }
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
@@ -309,6 +310,15 @@ weft_tensor *weft_rope(weft_tensor *x, weft_tensor *positions, weft_rope_desc de
                                .scale = desc.scale == 0 ? 1.0f : desc.scale}};
     if (attrs.rope.n_dims == 0 && x && x->rank == 3) attrs.rope.n_dims = (int32_t)x->dim[2];
     return run_required(OP_rope, 2, 3, in, &attrs, NULL);
+}
+
+weft_tensor *weft_top_k(weft_tensor *x, int k) {
+    return run_required(OP_top_k, 1, 1, &x, &(op_attrs){.top_k = {k}}, NULL);
+}
+
+weft_tensor *fused_linear_ids(weft_tensor *x, weft_tensor *w, weft_tensor *ids) {
+    weft_tensor *in[] = {x, w, ids};
+    return run_required(OP_linear_ids, 3, 3, in, NULL, NULL);
 }
 
 weft_tensor *fused_kv_write(weft_tensor *pages, weft_tensor *x, weft_tensor *slots) {

@@ -31,7 +31,7 @@ typedef struct gpu_caps {
 
 enum { F_F16 = 1, F_SUBGROUPS = 2, F_FLAG = 4, F_INT_DOT = 8, F_MATRIX = 16 }; /* needed by a row */
 
-enum { PLAN_MAX_BINDINGS = 8, PLAN_MAX_CONSTS = 24, PLAN_PARAM_BYTES = 256, PLAN_MAX_SOURCES = 8 };
+enum { PLAN_MAX_BINDINGS = 8, PLAN_MAX_CONSTS = 24, PLAN_PARAM_BYTES = 256, PLAN_MAX_SOURCES = 10 };
 enum { BIND_OUT = -1, BIND_SCRATCH = -2, BIND_CODEBOOK = -3 }; /* else 0.. = call input */
 
 typedef struct plan_const { /* `const NAME: u32 = VALUEu;`, or f32 / i32 / bool by `kind` */

@@ -52,18 +52,19 @@ static bool decodes(const weft_call *call) {
 }
 
 /* The destination and the source as the kernels take them. Rows of blocks of one format are moved
- * as what they are made of: 32-bit or 16-bit units (a type the same on both sides passes
+ * as what they are made of: units of 32, 16 or 8 bits (a type the same on both sides passes
  * unchanged). When weights are decoded, the source is what copy_blocks left in scratch memory. */
 static bool operands(const weft_call *call, weft_tensor t[2]) {
     t[0] = *call->out;
     t[1] = decodes(call) ? decoded(call->in[0]) : *call->in[0];
     if (plan_is_plain(t[0].dtype) && plan_is_plain(t[1].dtype)) return true;
     const dtype_info *info = dtype_find(t[0].dtype);
-    if (t[0].dtype != t[1].dtype || info->bytes % 2 != 0 || t[0].rank == 0) return false;
-    int64_t unit = info->bytes % 4 == 0 ? 4 : 2, units = info->bytes / unit;
+    if (t[0].dtype != t[1].dtype || t[0].rank == 0) return false;
+    int64_t unit = info->bytes % 4 == 0 ? 4 : info->bytes % 2 == 0 ? 2 : 1;
+    int64_t units = info->bytes / unit;
     for (int i = 0; i < 2; i++) {
         int last = t[i].rank - 1;
-        t[i].dtype = unit == 4 ? WEFT_I32 : WEFT_F16;
+        t[i].dtype = unit == 4 ? WEFT_I32 : unit == 2 ? WEFT_F16 : WEFT_I8;
         t[i].dim[last] = t[i].dim[last] / info->block * units;
         t[i].offset = t[i].offset / info->block * units;
         for (int d = 0; d < last; d++) t[i].stride[d] = t[i].stride[d] / info->block * units;
@@ -82,6 +83,7 @@ bool copy_applies(const gpu_caps *caps, const weft_call *call) {
     /* A source too large to be bound is left to copy_scatter, which can cut it crosswise. */
     weft_tensor t[2];
     operands(call, t);
+    if (t[0].dtype == WEFT_I8) return false;
     int64_t last = 0;
     for (int d = 0; d < t[1].rank; d++) last += (t[1].dim[d] - 1) * t[1].stride[d];
     return tensor_is_dense(call->in[0]) ||

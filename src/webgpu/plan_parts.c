@@ -169,7 +169,8 @@ bool plan_owns_vectors(const weft_tensor *t) {
 }
 
 void plan_scatter(plan_step *s, weft_dtype dtype) {
-    step_source(s, plan_is_small(dtype) ? "lib/out_atomic.wgsl" : "lib/out_plain.wgsl");
+    bool is_part = plan_is_small(dtype) || dtype == WEFT_I8;
+    step_source(s, is_part ? "lib/out_atomic.wgsl" : "lib/out_plain.wgsl");
 }
 
 void plan_lanes(const plan_job *job, plan_step *s, uint32_t threads, uint32_t lanes) {

@@ -146,6 +146,7 @@ static weft_status argmax_part(const plan_job *job, const plan_part *part) {
     plan_view(&p.x, l, l->rank - 1, 0, at);
     step_bind(job->caps, s, job->call, BIND_SCRATCH, true, 0, scratch);
     add_sources(job, s, l);
+    step_source(s, "lib/key.wgsl");
     step_source(s, "lib/best.wgsl");
     step_const(s, "CHUNK", ARGMAX_CHUNK);
     step_params(s, &p, sizeof p);

@@ -108,10 +108,11 @@ static weft_status check_flags(gpu *g, const gpu_reading *r, const uint8_t *mapp
                                 zeros, FLAG_BYTES);
         if (status != WEFT_OK) continue;
         const kernel_row *row = r->rows[i];
-        const char *what = row->op == OP_get_rows    ? "id"
-                           : row->op == OP_kv_write  ? "slot"
-                           : row->op == OP_attention ? "sequence, length or page"
-                                                     : "index";
+        const char *what =
+            row->op == OP_get_rows || row->op == OP_gather || row->op == OP_linear_ids ? "id"
+            : row->op == OP_kv_write                                                   ? "slot"
+            : row->op == OP_attention ? "sequence, length or page"
+                                      : "index";
         status = error_set(WEFT_INDEX, "%s: %s %d is outside 0..%lld (%u bad in all; kernel %s)",
                            op_name(row->op), what, (int)(int32_t)flag[1], (long long)flag[2] - 1,
                            flag[0], row->name);

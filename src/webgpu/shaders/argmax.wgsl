@@ -1,7 +1,6 @@
 // First step of argmax: a workgroup finds the largest element of one chunk of a row, any strides,
-// as a pair (key, index). Keys are unsigned integers in the order of the values: -0 equals 0, a NaN
-// is largest; no float is compared, so that subnormals count on every driver. The second step is
-// argmax_join. Consts: RANK (of the rows), CHUNK, X_TYPE. SPDX-License-Identifier: MIT
+// as a pair (key, index). The second step is argmax_join. Consts: RANK (of the rows), CHUNK,
+// X_TYPE. SPDX-License-Identifier: MIT
 
 struct Params {
     rows: Dims,
@@ -17,20 +16,7 @@ struct Params {
 @group(0) @binding(1) var<storage, read_write> best: array<vec2<u32>>;
 @group(1) @binding(0) var<uniform> P: Params;
 
-fn key_of(i: u32) -> u32 {
-    var bits = elem_bits(X_TYPE, x[elem_word(X_TYPE, i)], i);
-    if (X_TYPE == I32) { return bits ^ 0x80000000u; }
-    var infinity = 0x7f800000u;
-    if (X_TYPE == F16) {
-        bits = bits << 16u;
-        infinity = 0x7c000000u;
-    }
-    if (X_TYPE == BF16) { bits = bits << 16u; }
-    let magnitude = bits & 0x7fffffffu;
-    if (magnitude > infinity) { return 0xffffffffu; }
-    if (bits == magnitude || magnitude == 0u) { return magnitude | 0x80000000u; }
-    return ~bits;
-}
+fn key_of(i: u32) -> u32 { return key_of_bits(elem_bits(X_TYPE, x[elem_word(X_TYPE, i)], i)); }
 
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>,

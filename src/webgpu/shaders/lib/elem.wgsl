@@ -1,10 +1,12 @@
 // Elements of f32, f16, bf16 and i32 storage, addressed as u32 words: two 16-bit elements to a
-// word, the even one low. Needs no shader-f16, keeps subnormals and infinities, and rounds to
-// nearest even in integer arithmetic, since pack2x16float rounds as the driver likes and leaves
-// overflow open. Types are weft's dtype numbers. SPDX-License-Identifier: MIT
+// word, the even one low, and bytes, which are only moved. Needs no shader-f16, keeps subnormals
+// and infinities, and rounds to nearest even in integer arithmetic, since pack2x16float rounds as
+// the driver likes and leaves overflow open. Types are weft's dtype numbers.
+// SPDX-License-Identifier: MIT
 
 const F32: u32 = 0u;
 const F16: u32 = 1u;
+const I8: u32 = 24u;
 const I32: u32 = 26u;
 const BF16: u32 = 30u;
 
@@ -13,12 +15,14 @@ fn elem_is_16(t: u32) -> bool { return t == F16 || t == BF16; }
 // The word that holds element i.
 fn elem_word(t: u32, i: u32) -> u32 {
     if (elem_is_16(t)) { return i >> 1u; }
+    if (t == I8) { return i >> 2u; }
     return i;
 }
 
 // The bits of element i out of its word, in the low end.
 fn elem_bits(t: u32, word: u32, i: u32) -> u32 {
     if (elem_is_16(t)) { return (word >> ((i & 1u) * 16u)) & 0xffffu; }
+    if (t == I8) { return (word >> ((i & 3u) * 8u)) & 0xffu; }
     return word;
 }
 
