@@ -36,12 +36,27 @@ static void add(placement_list *list, weft_device *dev, const char *what, weft_t
     list->n++;
 }
 
+static void probe_experts(placement_list *list, weft_device *dev, weft_dtype dtype,
+                          const int32_t *id) {
+    char what[32];
+    weft_tensor *w = weft_zeros(dev, dtype, weft_3d(2, 8, 256));
+    weft_tensor *x = weft_zeros(dev, WEFT_F32, weft_3d(1, 1, 256));
+    uint64_t before = fallbacks(dev);
+    snprintf(what, sizeof what, "linear_ids %s", weft_dtype_name(dtype));
+    add(list, dev, what, fused_linear_ids(x, w, weft_from(dev, WEFT_I32, weft_2d(1, 1), id)),
+        before);
+}
+
 static void probe_weights(placement_list *list, weft_device *dev, const gguf_file *file) {
-    bool is_seen[WEFT_DTYPE_NUMBERS] = {false};
+    bool is_seen[WEFT_DTYPE_NUMBERS] = {false}, is_stack[WEFT_DTYPE_NUMBERS] = {false};
     const gguf_tensor *embd = gguf_find_tensor(file, "token_embd.weight");
     int32_t id = 0;
     for (size_t i = 0; i < gguf_n_tensors(file); i++) {
         const gguf_tensor *t = gguf_tensor_at(file, i);
+        if (t->rank == 3 && !is_stack[t->dtype]) {
+            is_stack[t->dtype] = true;
+            probe_experts(list, dev, t->dtype, &id);
+        }
         if (t->rank != 2 || is_seen[t->dtype]) continue;
         is_seen[t->dtype] = true;
         char what[32];
@@ -82,6 +97,16 @@ static void probe_rest(placement_list *list, weft_device *dev, const model_param
     add(list, dev, "silu_mul f32", weft_silu_mul(x, x), before);
     before = fallbacks(dev);
     add(list, dev, "add f32", weft_add(x, x), before);
+    if (!p->n_experts) return;
+    before = fallbacks(dev);
+    weft_tensor *ids = weft_top_k(x, 2);
+    add(list, dev, "top_k f32", ids, before);
+    before = fallbacks(dev);
+    add(list, dev, "gather f32", weft_gather(x, ids), before);
+    before = fallbacks(dev);
+    weft_tensor *gates = weft_zeros(dev, WEFT_F32, weft_3d(1, 1, 2));
+    weft_tensor *y = weft_zeros(dev, WEFT_F32, weft_3d(1, 2, 256));
+    add(list, dev, "matmul f32", weft_matmul(gates, y), before);
 }
 
 int weft_gguf_placement(weft_gguf *f, weft_device *dev, weft_placement *out, int cap) {

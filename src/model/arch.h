@@ -10,13 +10,16 @@
 
 #include "weft/weft.h"
 
-/* Sizes that shapes are made of: vocabulary, embedding, feed-forward, all query heads together, all
- * KV heads together, one head, rotated pairs of a head. */
+/* Sizes that shapes are made of: vocabulary, embedding, feed-forward, number of experts,
+ * feed-forward of one expert, all query heads together, all KV heads together, one head, rotated
+ * pairs of a head. */
 typedef enum model_size {
     SIZE_ONE,
     SIZE_VOCAB,
     SIZE_EMBD,
     SIZE_FF,
+    SIZE_EXPERTS,
+    SIZE_FF_EXPERT,
     SIZE_HEADS,
     SIZE_KV_HEADS,
     SIZE_HEAD,
@@ -37,6 +40,7 @@ typedef enum model_role {
 typedef struct model_arch {
     const char *name; /* general.architecture, and the prefix of its keys */
     weft_rope_pairing pairing;
+    bool has_experts;            /* its feed-forward is a mixture of them */
     uint64_t required, optional; /* sets of roles; a file's tensor in neither is an error */
 } model_arch;
 

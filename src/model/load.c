@@ -15,8 +15,12 @@
 static const struct {
     const char *name;
     model_size rows, columns;
+    bool is_stack; /* one such matrix an expert */
 } weights[ROLE_COUNT] = {
-#define MODEL_WEIGHT(role, name, rows, columns) [ROLE_##role] = {name, SIZE_##rows, SIZE_##columns},
+#define MODEL_WEIGHT(role, name, rows, columns)                                                    \
+    [ROLE_##role] = {name, SIZE_##rows, SIZE_##columns, false},
+#define MODEL_EXPERTS(role, name, rows, columns)                                                   \
+    [ROLE_##role] = {name, SIZE_##rows, SIZE_##columns, true},
 #include "model/weights.def"
 #undef MODEL_WEIGHT
 };
@@ -57,9 +61,11 @@ static weft_status find(loader *l, model_role role, int layer, const gguf_tensor
         return WEFT_OK;
     }
     bool is_vector = weights[role].rows == SIZE_ONE;
-    int64_t columns = model_size_of(p, weights[role].columns);
-    int64_t expected[2] = {is_vector ? columns : model_size_of(p, weights[role].rows), columns};
-    int rank = is_vector ? 1 : 2;
+    int64_t expected[3];
+    int rank = 0;
+    if (weights[role].is_stack) expected[rank++] = p->n_experts;
+    if (!is_vector) expected[rank++] = model_size_of(p, weights[role].rows);
+    expected[rank++] = model_size_of(p, weights[role].columns);
     REQUIRE(t->rank == rank && !memcmp(t->dim, expected, (size_t)rank * sizeof *expected),
             WEFT_SHAPE, "tensor '%s' has shape %s, expected %s", name.text,
             shape_text(t->rank, t->dim).text, shape_text(rank, expected).text);
@@ -102,7 +108,8 @@ static bool is_sibling(int role) { return role >= ROLE_Q && role <= ROLE_V_BIAS;
 
 static weft_status load_layer(loader *l, int layer, model_layer *out) {
     TRY(put_siblings(l, layer, ROLE_Q, ROLE_Q_BIAS, 3, &out->qkv));
-    TRY(put_siblings(l, layer, ROLE_GATE, ROLE_COUNT, 2, &out->gate_up));
+    if (!l->m->p.arch->has_experts)
+        TRY(put_siblings(l, layer, ROLE_GATE, ROLE_COUNT, 2, &out->gate_up));
     for (int role = ROLE_FIRST_OF_LAYER; role < ROLE_COUNT; role++) {
         if (is_sibling(role) || role == ROLE_GATE || role == ROLE_UP) continue;
         const gguf_tensor *t;

@@ -16,6 +16,8 @@
 typedef struct model_params {
     const model_arch *arch;
     int32_t n_vocab, n_embd, n_ff, n_layers, n_heads, n_kv_heads, head_dim;
+    int32_t n_experts, n_experts_used, n_ff_expert; /* 0 without experts */
+    bool has_raw_gates;  /* the picked experts' probabilities are not made to sum to 1 */
     int32_t n_rot;       /* rotated dimensions of a head, even */
     int32_t n_ctx_train; /* the context the model was made for */
     float norm_eps, rope_base, rope_scale;

@@ -1,7 +1,7 @@
 /* Hyper-parameters: keys of the metadata, their defaults and their limits. The limits keep every
  * later product of two sizes far inside 64 bits. What would silently give wrong numbers if it were
  * skipped (a rotary scaling this version
- * does not know, experts, heads that differ by layer) is an error here.
+ * does not know, experts in a dense model, heads that differ by layer) is an error here.
  * SPDX-License-Identifier: MIT */
 #include "model/model.h"
 
@@ -9,7 +9,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_SIZE = 1 << 24, MAX_HEAD = 1 << 16, MAX_LAYERS = 4096, MAX_CONTEXT = 1 << 28 };
+enum {
+    MAX_SIZE = 1 << 24,
+    MAX_HEAD = 1 << 16,
+    MAX_LAYERS = 4096,
+    MAX_CONTEXT = 1 << 28,
+    MAX_EXPERTS = 1 << 16
+};
 
 typedef struct reader {
     const gguf_file *file;
@@ -160,6 +166,31 @@ static weft_status read_vocabulary(reader *r, model_params *p) {
     return read_size(r, "vocab_size", MAX_SIZE, rows, &p->n_vocab);
 }
 
+/* Experts, where the architecture has them; anywhere else the key would be passed over. */
+static weft_status read_experts(reader *r, model_params *p) {
+    uint64_t n_experts = 0;
+    weft_status status = WEFT_OK;
+    gguf_get_u64(r->file, key_of(r, "expert_count"), &n_experts, &status);
+    TRY(status);
+    REQUIRE(p->arch->has_experts || n_experts == 0, WEFT_UNSUPPORTED,
+            "%llu experts (key '%s') are not supported in a %s model",
+            (unsigned long long)n_experts, r->key, p->arch->name);
+    if (!p->arch->has_experts) return WEFT_OK;
+    TRY(read_size(r, "expert_count", MAX_EXPERTS, 0, &p->n_experts));
+    TRY(read_size(r, "expert_used_count", p->n_experts, 0, &p->n_experts_used));
+    TRY(read_size(r, "expert_feed_forward_length", MAX_SIZE, 0, &p->n_ff_expert));
+    bool is_normed = true;
+    gguf_get_bool(r->file, key_of(r, "expert_weights_norm"), &is_normed, &status);
+    TRY(status);
+    p->has_raw_gates = !is_normed;
+    static const char *const others[] = {"expert_shared_count", "expert_weights_scale",
+                                         "expert_gating_func", "expert_group_count"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        REQUIRE(!gguf_find(r->file, key_of(r, others[i])), WEFT_UNSUPPORTED,
+                "key '%s' is not supported", r->key);
+    return WEFT_OK;
+}
+
 weft_status model_read_params(const gguf_file *file, model_params *out) {
     model_params p = {0};
     TRY(find_arch(file, &p.arch));
@@ -167,17 +198,12 @@ weft_status model_read_params(const gguf_file *file, model_params *out) {
     TRY(read_size(&r, "block_count", MAX_LAYERS, 0, &p.n_layers));
     TRY(read_size(&r, "context_length", MAX_CONTEXT, 0, &p.n_ctx_train));
     TRY(read_size(&r, "embedding_length", MAX_SIZE, 0, &p.n_embd));
-    TRY(read_size(&r, "feed_forward_length", MAX_SIZE, 0, &p.n_ff));
+    TRY(read_size(&r, "feed_forward_length", MAX_SIZE, p.arch->has_experts ? 1 : 0, &p.n_ff));
     TRY(read_heads(&r, &p));
     TRY(read_number(&r, "attention.layer_norm_rms_epsilon", 0, &p.norm_eps));
     TRY(read_rope(&r, &p));
     TRY(read_vocabulary(&r, &p));
-    uint64_t n_experts = 0;
-    weft_status status = WEFT_OK;
-    gguf_get_u64(file, key_of(&r, "expert_count"), &n_experts, &status);
-    TRY(status);
-    REQUIRE(n_experts == 0, WEFT_UNSUPPORTED, "%llu experts (key '%s') are not supported",
-            (unsigned long long)n_experts, r.key);
+    TRY(read_experts(&r, &p));
     *out = p;
     return WEFT_OK;
 }
@@ -188,6 +214,8 @@ int64_t model_size_of(const model_params *p, model_size size) {
     case SIZE_VOCAB: return p->n_vocab;
     case SIZE_EMBD: return p->n_embd;
     case SIZE_FF: return p->n_ff;
+    case SIZE_EXPERTS: return p->n_experts;
+    case SIZE_FF_EXPERT: return p->n_ff_expert;
     case SIZE_HEADS: return (int64_t)p->n_heads * p->head_dim;
     case SIZE_KV_HEADS: return (int64_t)p->n_kv_heads * p->head_dim;
     case SIZE_HEAD: return p->head_dim;

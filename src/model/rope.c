@@ -1,6 +1,6 @@
-/* YaRN (Peng et al. 2023, section 3.4 and appendix A.2): fast pairs keep their angle, slow ones turn
- * `factor` times slower, and between the two lies a ramp. What a pair's angle is divided by depends
- * on the pair alone, so it is computed once, at load. SPDX-License-Identifier: MIT */
+/* YaRN (Peng et al. 2023, section 3.4 and appendix A.2): fast pairs keep their angle, slow ones
+ * turn `factor` times slower, and between the two lies a ramp. What a pair's angle is divided by
+ * depends on the pair alone, so it is computed once, at load. SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "model/model.h"

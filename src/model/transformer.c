@@ -1,7 +1,8 @@
 /* The forward of a decoder, for a batch of rows (token, sequence, position) of any number of
  * sequences: a prompt in pieces, one step of many conversations, or both. It reads like the papers:
  * pre-norm (Vaswani et al. 2017; Xiong et al. 2020), rotary positions (Su et al. 2021), grouped
- * heads (Ainslie et al. 2023), SwiGLU (Shazeer 2020).
+ * heads (Ainslie et al. 2023), SwiGLU (Shazeer 2020), in some models a mixture of such
+ * feed-forwards.
  *
  * Each layer is a scope, so its intermediates die with it and their memory serves the next layer.
  * Failures are error tensors that pass through to the logits: nothing here looks at them. n is the
@@ -64,13 +65,33 @@ static weft_tensor *feed_forward(model *m, const model_layer *layer, weft_tensor
     return weft_linear(h, layer->w[ROLE_DOWN], NULL);       /* (n, n_embd) */
 }
 
+/* A mixture of experts (Shazeer et al. 2017): the router picks a few for each row, and their
+ * results are added up by its probabilities. A softmax over the picked ones is the softmax over
+ * all, made to sum to 1. */
+static weft_tensor *mixture(model *m, const model_layer *layer, weft_tensor *x, int64_t n) {
+    const model_params *p = &m->p;
+    int64_t used = p->n_experts_used;
+    weft_tensor *scores = weft_linear(x, layer->w[ROLE_ROUTER], NULL); /* (n, n_experts) */
+    weft_tensor *ids = weft_top_k(scores, (int)used);                  /* (n, used) */
+    weft_tensor *gates = p->has_raw_gates ? weft_gather(weft_softmax(scores, -1), ids)
+                                          : weft_softmax(weft_gather(scores, ids), -1);
+    x = weft_reshape(x, weft_3d(n, 1, p->n_embd));
+    weft_tensor *gate = fused_linear_ids(x, layer->w[ROLE_GATE_EXPS], ids);
+    weft_tensor *up = fused_linear_ids(x, layer->w[ROLE_UP_EXPS], ids);
+    weft_tensor *h = weft_silu_mul(gate, up);                            /* (n, used, n_ff) */
+    weft_tensor *y = fused_linear_ids(h, layer->w[ROLE_DOWN_EXPS], ids); /* (n, used, n_embd) */
+    y = weft_matmul(weft_reshape(gates, weft_3d(n, 1, used)), y);
+    return weft_reshape(y, weft_2d(n, p->n_embd));
+}
+
 static weft_tensor *block(model *m, kv_cache *cache, int i, weft_tensor *x, const inputs *in) {
     const model_layer *layer = &m->layers[i];
     float eps = m->p.norm_eps;
     weft_tensor *h = weft_rms_norm(x, layer->w[ROLE_ATTN_NORM], eps);
     x = weft_add(x, attention(m, layer, h, in, cache->k[i], cache->v[i]));
     h = weft_rms_norm(x, layer->w[ROLE_FFN_NORM], eps);
-    return weft_add(x, feed_forward(m, layer, h)); /* (n, n_embd) */
+    h = m->p.arch->has_experts ? mixture(m, layer, h, in->n) : feed_forward(m, layer, h);
+    return weft_add(x, h); /* (n, n_embd) */
 }
 
 /* The batch as small tensors; `space` holds what they are filled from. */

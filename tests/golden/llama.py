@@ -10,7 +10,7 @@ SPDX-License-Identifier: MIT
 """
 import numpy as np
 
-EMBD, OUT_NORM, OUT, FACTORS, ATTN_NORM, Q, K, V, QB, KB, VB, O, OB, FFN_NORM, GATE, UP, DOWN, QN, KN = range(19)
+EMBD, OUT_NORM, OUT, FACTORS, ATTN_NORM, Q, K, V, QB, KB, VB, O, OB, FFN_NORM, GATE, UP, DOWN, QN, KN, ROUTER, GATE_EXPS, UP_EXPS, DOWN_EXPS = range(23)
 MASK = (1 << 64) - 1
 POSITIONS = (0, 1, 7, 255, 256, 299)
 
@@ -30,7 +30,8 @@ def uniform(state, n):
 class Model:
     def __init__(self, seed, layers=2, embd=32, ff=48, heads=4, kv_heads=2, head_dim=8, n_rot=8, output=False,
                  bias=False, factors=False, linear=1.0,
-                 halves=False, head_norms=False, out_bias=True, yarn=0.0, yarn_ctx=64):
+                 halves=False, head_norms=False, out_bias=True, yarn=0.0, yarn_ctx=64,
+                 experts=0, used=0, ff_expert=0, raw_gates=False):
         self.__dict__.update(locals())
         self.vocab = 2 + 257
 
@@ -100,15 +101,35 @@ class Model:
             out[:, i] = p / p.sum(-1, keepdims=True) @ v[:, kv]
         return self.project(out.reshape(n, h * d), layer, O, OB if self.out_bias else None, self.embd)
 
+    def feed_forward(self, y, layer):
+        gate, up = (self.project(y, layer, role, None, self.ff) for role in (GATE, UP))
+        return self.project(gate / (1 + np.exp(-gate)) * up, layer, DOWN, None, self.embd)
+
+    def mixture(self, y, layer):
+        """Softmax over all experts; the most probable ones' results, weighted by their probabilities."""
+        stack = lambda role, rows, columns: self.weight(
+            role, layer, self.experts * rows, columns).reshape(self.experts, rows, columns)
+        gates, ups = (stack(role, self.ff_expert, self.embd) for role in (GATE_EXPS, UP_EXPS))
+        downs = stack(DOWN_EXPS, self.embd, self.ff_expert)
+        out = np.zeros_like(y)
+        for i, row in enumerate(y):
+            scores = self.weight(ROUTER, layer, self.experts, self.embd) @ row
+            p = np.exp(scores - scores.max())
+            p /= p.sum()
+            picked = np.argsort(-p)[:self.used]
+            for e in picked:
+                gate = gates[e] @ row
+                result = downs[e] @ (gate / (1 + np.exp(-gate)) * (ups[e] @ row))
+                out[i] += p[e] / (1 if self.raw_gates else p[picked].sum()) * result
+        return out
+
     def logits(self, ids):
         table = self.weight(EMBD, 0, self.vocab, self.embd)
         x = table[ids]
         for layer in range(self.layers):
             x = x + self.attention(self.norm(x, self.vector(ATTN_NORM, layer, self.embd)), layer)
             y = self.norm(x, self.vector(FFN_NORM, layer, self.embd))
-            gate = self.project(y, layer, GATE, None, self.ff)
-            up = self.project(y, layer, UP, None, self.ff)
-            x = x + self.project(gate / (1 + np.exp(-gate)) * up, layer, DOWN, None, self.embd)
+            x = x + (self.mixture(y, layer) if self.experts else self.feed_forward(y, layer))
         x = self.norm(x, self.vector(OUT_NORM, 0, self.embd))
         return x @ (self.weight(OUT, 0, self.vocab, self.embd) if self.output else table).T
 
@@ -119,6 +140,8 @@ MODELS = {
     "yarn": Model(4, yarn=4.0),
     "qwen2": Model(5, halves=True, bias=True, out_bias=False, output=True),
     "qwen3": Model(6, halves=True, head_norms=True, head_dim=16, n_rot=16),
+    "qwen3moe": Model(7, halves=True, head_norms=True, head_dim=16, n_rot=16, experts=6, used=2, ff_expert=24),
+    "rawgates": Model(8, halves=True, head_norms=True, head_dim=16, n_rot=16, experts=5, used=3, ff_expert=8, raw_gates=True),
 }
 for name, model in MODELS.items():
     ids = np.array([(7 * i * i + 13 * i + 5) % model.vocab for i in range(300)])

@@ -162,6 +162,12 @@ static void put_sizes(writer *w) {
     key_u32(w, ".context_length", w->d.n_ctx);
     key_u32(w, ".embedding_length", w->d.n_embd);
     key_u32(w, ".feed_forward_length", w->d.n_ff);
+    if (w->d.n_experts) {
+        key_u32(w, ".expert_count", w->d.n_experts);
+        key_u32(w, ".expert_used_count", w->d.n_experts_used);
+        key_u32(w, ".expert_feed_forward_length", w->d.n_ff_expert);
+        if (w->d.has_raw_gates) key_bool(w, ".expert_weights_norm", false);
+    }
     key_u32(w, ".attention.head_count", w->d.n_heads);
     key_u32(w, ".attention.head_count_kv", w->d.n_kv_heads);
     key_u32(w, ".attention.key_length", w->d.head_dim);
@@ -198,7 +204,11 @@ enum {
     UP,
     DOWN,
     QN,
-    KN
+    KN,
+    ROUTER,
+    GATE_EXPS,
+    UP_EXPS,
+    DOWN_EXPS
 };
 
 static double value_of(writer *w, int role, int64_t row, int64_t column, int64_t columns, rng *r) {
@@ -228,22 +238,24 @@ static double value_of(writer *w, int role, int64_t row, int64_t column, int64_t
     }
 }
 
-/* rows 0: a vector */
-static void put_tensor(writer *w, const char *name, int role, int layer, int64_t rows,
-                       int64_t columns) {
+/* rows 0: a vector; stack: so many matrices, 0 = one and no dimension of it */
+static void put_tensor(writer *w, const char *name, int role, int layer, int64_t stack,
+                       int64_t rows, int64_t columns) {
     if (w->d.skip && !strcmp(w->d.skip, name)) return;
     if (w->d.widen && !strcmp(w->d.widen, name)) rows++;
     bool is_half = rows && w->d.type_of_matrices == WEFT_F16;
     while (w->data.n % 32) put(&w->data, "", 1);
     put_string(&w->records, name, strlen(name));
-    put_u32(&w->records, rows ? 2 : 1);
+    put_u32(&w->records, (uint32_t)(rows ? 2 : 1) + (stack ? 1u : 0u));
     put_u64(&w->records, (uint64_t)columns);
     if (rows) put_u64(&w->records, (uint64_t)rows);
+    if (stack) put_u64(&w->records, (uint64_t)stack);
     put_u32(&w->records, is_half ? WEFT_F16 : WEFT_F32);
     put_u64(&w->records, w->data.n);
     w->n_tensors++;
     rng r = {w->d.seed * 1000003u + (uint64_t)layer * 100u + (uint64_t)role};
-    for (int64_t row = 0; row < (rows ? rows : 1); row++)
+    int64_t n_rows = (rows ? rows : 1) * (stack ? stack : 1);
+    for (int64_t row = 0; row < n_rows; row++)
         for (int64_t column = 0; column < columns; column++) {
             float v = (float)value_of(w, role, row, column, columns, &r);
             uint16_t h = is_half ? f32_to_f16(v) : 0;
@@ -256,11 +268,13 @@ static void put_weights(writer *w) {
     const tiny_model *d = &w->d;
     int64_t vocab = tiny_model_n_vocab(w->m), embd = d->n_embd, ff = d->n_ff;
     int64_t heads = d->n_heads * d->head_dim, kv_heads = d->n_kv_heads * d->head_dim;
-    put_tensor(w, "token_embd.weight", EMBD, 0, vocab, embd);
-    put_tensor(w, "output_norm.weight", OUT_NORM, 0, 0, embd);
-    if (d->has_output || d->chain) put_tensor(w, "output.weight", OUT, 0, vocab, embd);
-    if (d->has_factors) put_tensor(w, "rope_freqs.weight", FACTORS, 0, 0, d->n_rot / 2);
-    if (d->extra) put_tensor(w, d->extra, EMBD, 0, 1, embd);
+    int64_t stack = d->n_experts, ff_expert = d->n_ff_expert;
+    bool is_dense = stack == 0;
+    put_tensor(w, "token_embd.weight", EMBD, 0, 0, vocab, embd);
+    put_tensor(w, "output_norm.weight", OUT_NORM, 0, 0, 0, embd);
+    if (d->has_output || d->chain) put_tensor(w, "output.weight", OUT, 0, 0, vocab, embd);
+    if (d->has_factors) put_tensor(w, "rope_freqs.weight", FACTORS, 0, 0, 0, d->n_rot / 2);
+    if (d->extra) put_tensor(w, d->extra, EMBD, 0, 0, 1, embd);
     for (int i = 0; i < d->n_layers; i++) {
         struct {
             const char *name;
@@ -280,14 +294,20 @@ static void put_weights(writer *w) {
             {"attn_q_norm.weight", QN, 0, d->head_dim, d->has_head_norms},
             {"attn_k_norm.weight", KN, 0, d->head_dim, d->has_head_norms},
             {"ffn_norm.weight", FFN_NORM, 0, embd, true},
-            {"ffn_gate.weight", GATE, ff, embd, true},
-            {"ffn_up.weight", UP, ff, embd, true},
-            {"ffn_down.weight", DOWN, embd, ff, true},
+            {"ffn_gate.weight", GATE, ff, embd, is_dense},
+            {"ffn_up.weight", UP, ff, embd, is_dense},
+            {"ffn_down.weight", DOWN, embd, ff, is_dense},
+            {"ffn_gate_inp.weight", ROUTER, stack, embd, !is_dense},
+            {"ffn_gate_exps.weight", GATE_EXPS, ff_expert, embd, !is_dense},
+            {"ffn_up_exps.weight", UP_EXPS, ff_expert, embd, !is_dense},
+            {"ffn_down_exps.weight", DOWN_EXPS, embd, ff_expert, !is_dense},
         };
         for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
             char name[64];
             snprintf(name, sizeof name, "blk.%d.%s", i, all[k].name);
-            if (all[k].is_there) put_tensor(w, name, all[k].role, i, all[k].rows, all[k].columns);
+            int64_t matrices = all[k].role >= GATE_EXPS ? stack : 0;
+            if (all[k].is_there)
+                put_tensor(w, name, all[k].role, i, matrices, all[k].rows, all[k].columns);
         }
     }
 }

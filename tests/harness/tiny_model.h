@@ -16,8 +16,10 @@ typedef struct tiny_model {
     double linear_factor; /* 0 = no rotary scaling */
     int original_ctx;     /* of yarn; 0 = no such key */
     bool has_head_norms;
-    bool has_no_output_bias; /* though has_bias */
-    const char *scaling;     /* rope.scaling.type, NULL = linear where there is a factor */
+    bool has_no_output_bias;                    /* though has_bias */
+    int n_experts, n_experts_used, n_ff_expert; /* 0: a dense model */
+    bool has_raw_gates;                         /* key expert_weights_norm is false */
+    const char *scaling; /* rope.scaling.type, NULL = linear where there is a factor */
     uint64_t seed;
     const char *const *controls; /* NULL-terminated; NULL = "<s>" and "</s>" */
     const char *const *pieces;   /* NULL-terminated raw bytes of more tokens, or NULL */

@@ -104,6 +104,24 @@ static const tiny_model qwen2 = {
 static const tiny_model qwen3 = {
     .arch = "qwen3", .seed = 6, .has_head_norms = true, .head_dim = 16, .n_rot = 16};
 
+static const tiny_model qwen3moe = {.arch = "qwen3moe",
+                                    .seed = 7,
+                                    .has_head_norms = true,
+                                    .head_dim = 16,
+                                    .n_rot = 16,
+                                    .n_experts = 6,
+                                    .n_experts_used = 2,
+                                    .n_ff_expert = 24};
+static const tiny_model raw_gates = {.arch = "qwen3moe",
+                                     .seed = 8,
+                                     .has_head_norms = true,
+                                     .head_dim = 16,
+                                     .n_rot = 16,
+                                     .n_experts = 5,
+                                     .n_experts_used = 3,
+                                     .n_ff_expert = 8,
+                                     .has_raw_gates = true};
+
 static void logits_are_those_of_the_paper(void **state) {
     (void)state;
     weft_session_desc f32 = {.kv = WEFT_KV_F32}, f16 = {.kv = WEFT_KV_F16};
@@ -112,6 +130,8 @@ static void logits_are_those_of_the_paper(void **state) {
     agrees("yarn", &yarn, f32, 1e-4);
     agrees("qwen2", &qwen2, f32, 1e-4);
     agrees("qwen3", &qwen3, f32, 1e-4);
+    agrees("qwen3moe", &qwen3moe, f32, 1e-4);
+    agrees("rawgates", &raw_gates, f32, 1e-4);
     agrees("plain", &plain, f16, 2e-2);
     agrees("rich", &rich, f16, 1e-2);
 }
@@ -359,6 +379,14 @@ static void bad_models_are_named(void **state) {
     refused((tiny_model){.scaling = "yarn", .has_factors = true}, "'rope_freqs.weight'");
     refused((tiny_model){.scaling = "yarn", .n_rot = 6}, "6 of 8 dimensions");
     refused((tiny_model){.arch = "qwen2"}, "'blk.0.attn_q.bias' is missing");
+    tiny_model unrouted = qwen3moe;
+    unrouted.skip = "blk.1.ffn_gate_inp.weight";
+    refused(unrouted, "'blk.1.ffn_gate_inp.weight' is missing");
+    unrouted.skip = "qwen3moe.expert_used_count";
+    refused(unrouted, "'qwen3moe.expert_used_count' is missing");
+    unrouted = qwen3moe;
+    unrouted.n_experts_used = 7;
+    refused(unrouted, "'qwen3moe.expert_used_count' is 7, expected 1 to 6");
     refused((tiny_model){.arch = "qwen3"}, "'blk.0.attn_q_norm.weight' is missing");
     refused((tiny_model){.has_head_norms = true}, "'blk.0.attn_q_norm.weight'");
     refused((tiny_model){.extra = "blk.0.attn_sinks.weight"}, "'blk.0.attn_sinks.weight'");
