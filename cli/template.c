@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #ifdef WEFT_HAVE_JANSSON
 #include <jansson.h>
@@ -85,9 +86,11 @@ static int print_prompt(weft_model *model, const char *source, size_t n, const c
     }
 }
 
-/* A GGUF file's first bytes. */
+/* A GGUF file's first bytes. A pipe, whose bytes come but once, is no model. */
 static bool is_model(const char *path) {
     char magic[4] = "";
+    struct stat st;
+    if (stat(path, &st) || !S_ISREG(st.st_mode)) return false;
     FILE *file = fopen(path, "rb");
     bool found = file && fread(magic, 1, 4, file) == 4 && !memcmp(magic, "GGUF", 4);
     if (file) fclose(file);

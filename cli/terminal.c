@@ -124,6 +124,8 @@ bool cli_answer(const char *text, size_t n) {
 /* ---- the rest
  * ------------------------------------------------------------------------------------- */
 
+enum { MOST_TEXT = 1 << 30 };
+
 static char *read_all(FILE *from, const char *name, size_t *n) {
     size_t capacity = 4096, used = 0;
     char *text = malloc(capacity);
@@ -132,6 +134,11 @@ static char *read_all(FILE *from, const char *name, size_t *n) {
         used += got;
         if (got == 0) break;
         if (used + 1 < capacity) continue;
+        if (used > MOST_TEXT) {
+            cli_fail(EXIT_FAILED, "%s is longer than 1 GB", name);
+            free(text);
+            return NULL;
+        }
         char *larger = realloc(text, 2 * capacity);
         if (!larger) free(text);
         text = larger;

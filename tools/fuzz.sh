@@ -2,7 +2,7 @@
 # Fuzzes with libFuzzer under AddressSanitizer and UBSan (needs clang; build/fuzz).
 #   fuzz.sh TARGET [SECONDS]   one target, a file of tests/fuzz/ ("gguf"); 600 seconds unless said otherwise
 #   fuzz.sh all [SECONDS]      every target in turn, that long each
-#   fuzz.sh total              seconds, runs and findings of each target so far
+#   fuzz.sh total              time, runs and findings of each target so far
 # The corpus grows in $WEFT_FUZZ_DIR (build/fuzz-work), TARGET/corpus, and the next run goes on from it. What is found
 # lies beside it, TARGET/found-*; docs/fuzzing.md says what to do then. Exit status 1: something was found.
 # SPDX-License-Identifier: MIT
@@ -13,8 +13,9 @@ what=${1:-}
 seconds=${2:-600}
 
 if [ "$what" = total ]; then
-    awk -F'\t' '{ s[$2] += $3; r[$2] += $4; f[$2] += $5 }
-        END { for (t in s) printf "%-16s %7d seconds %12d runs %3d findings\n", t, s[t], r[t], f[t] }' "$work/log.tsv" | sort
+    awk -F'\t' '{ s[$2] += $3; c[$2] += $6; r[$2] += $4; f[$2] += $5 }
+        END { for (t in s) printf "%-16s %7d seconds (%7d of CPU) %12d runs %3d findings\n", t, s[t], c[t], r[t], f[t] }' \
+        "$work/log.tsv" | sort
     exit
 fi
 [ -n "$what" ] || { sed -n '2,9s/^# \{0,1\}//p' "$0" && exit 2; }
@@ -48,12 +49,16 @@ for t in $targets; do
     [ ! -f "tests/fuzz/dict/$t.txt" ] || dict=(-dict="tests/fuzz/dict/$t.txt")
     start=$(date +%s)
     found=0
+    profile=()
+    case $t in gguf | imatrix | safetensors) profile=(-use_value_profile=1) ;; esac # numbers matter more than shapes
     cp build/fuzz/tests/fuzz_"$t" "$here/program" # so that a build meanwhile does not change it
-    "$here/program" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2560 -malloc_limit_mb=1024 \
-        -max_len="$(length "$t")" "${dict[@]}" -use_value_profile=1 -print_final_stats=1 -artifact_prefix="$here/found-" \
-        "$here/corpus" "$here/seeds" > "$here/last.log" 2>&1 || found=1
+    TIMEFORMAT='%U %S'
+    { time "$here/program" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2560 -malloc_limit_mb=1024 \
+        -max_len="$(length "$t")" "${dict[@]}" "${profile[@]}" -print_final_stats=1 -artifact_prefix="$here/found-" \
+        "$here/corpus" "$here/seeds" > "$here/last.log" 2>&1; } 2> "$here/time" || found=1
+    cpu=$(awk '{ printf "%.0f", $1 + $2 }' "$here/time")
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$here/last.log")
-    printf '%s\t%s\t%s\t%s\t%s\n' "$(date -u +%FT%TZ)" "$t" "$(($(date +%s) - start))" "${runs:-0}" "$found" >> "$work/log.tsv"
+    printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$(date -u +%FT%TZ)" "$t" $(($(date +%s) - start)) "${runs:-0}" $found "$cpu" >> "$work/log.tsv"
     tail -n 1 "$work/log.tsv"
     if [ $found = 1 ]; then
         grep -aE '^(==[0-9]+==ERROR|SUMMARY|fuzz:)|runtime error|Test unit written' "$here/last.log" || true

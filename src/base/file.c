@@ -17,7 +17,7 @@
 weft_status file_map_open(const char *path, file_map *out) {
     *out = (file_map){0};
     REQUIRE(path && path[0], WEFT_INVALID, "no file name given");
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused, not waited for */
     REQUIRE(fd >= 0, WEFT_IO, "cannot open %s: %s", path, strerror(errno));
     struct stat st;
     if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {

@@ -203,20 +203,32 @@ static weft_status make_pieces(tokenizer *t) {
     return WEFT_OK;
 }
 
+static bool is_utf8(token_text text) {
+    int32_t code = 0;
+    for (size_t at = 0; at < text.n && code != UTF8_BAD;)
+        at += (size_t)utf8_decode(text.data + at, text.n - at, &code);
+    return code != UTF8_BAD;
+}
+
+/* Whether a text is searched for the token. One that is no UTF-8 would cut characters in two, and
+ * what encodes the pieces relies on whole ones. */
+static bool is_added(const tokenizer *t, size_t id) {
+    int kind = t->kinds[id];
+    return (kind == TOKEN_USER || kind == TOKEN_CONTROL || kind == TOKEN_UNKNOWN) &&
+           t->pieces[id].n && is_utf8(t->pieces[id]);
+}
+
 static weft_status make_tries(tokenizer *t) {
     size_t n = 0, n_user = 0;
     trie_key *keys = mem_array(t->n_tokens, sizeof *keys);
     if (!keys) return WEFT_NO_MEMORY;
     for (size_t id = 0; id < t->n_tokens; id++)
-        if (t->kinds[id] == TOKEN_USER && t->pieces[id].n)
+        if (t->kinds[id] == TOKEN_USER && is_added(t, id))
             keys[n_user++] = (trie_key){t->pieces[id].data, t->pieces[id].n, (int32_t)id};
     weft_status status = trie_build(&t->user, keys, n_user);
-    for (size_t id = 0; id < t->n_tokens; id++) {
-        int kind = t->kinds[id];
-        if ((kind == TOKEN_USER || kind == TOKEN_CONTROL || kind == TOKEN_UNKNOWN) &&
-            t->pieces[id].n)
+    for (size_t id = 0; id < t->n_tokens; id++)
+        if (is_added(t, id))
             keys[n++] = (trie_key){t->pieces[id].data, t->pieces[id].n, (int32_t)id};
-    }
     if (status == WEFT_OK) status = trie_build(&t->special, keys, n);
     mem_free(keys);
     return status;

@@ -266,8 +266,15 @@ failure 'line 2: No, thanks' template refuses.jinja messages.json
 failure 'no chat format' template endless.gguf messages.json
 failure 'missing.json' template t.jinja missing.json
 usage '--set takes NAME=VALUE' template t.jinja messages.json --set x
+mkfifo pipe
+cat t.jinja > pipe &
+expect 0 template pipe messages.json --set x=1 # a template may come through a pipe, whole
+wait $!
+out_has 'Hi'
+failure 'is longer than 1 GB' template t.jinja /dev/zero
 
 # ---- info
+failure 'is not a regular file' info pipe # refused at once, with nobody at the other end
 expect 0 info chat.gguf --device cpu
 for part in 'GGUF version 3' 'llama.block_count' 'token_embd.weight' '(259, 32)' 'f32' 'every operation of the model runs there'; do
     out_has "$part"

@@ -490,6 +490,21 @@ static void a_stream_never_breaks_a_character(void **state) { /* G5-01 */
     tokenizer_close(t);
 }
 
+/* A text would be cut inside a character, and what is left read past its end. */
+static void added_tokens_that_are_no_text_are_not_looked_for(void **state) {
+    (void)state;
+    static vocab v;
+    begin_vocab(&v, "gpt2");
+    add_byte_letters(&v);
+    add_token(&v, "\xA4", TOKEN_USER, 0);
+    add_token(&v, "\xC3", TOKEN_CONTROL, 0);
+    int32_t whole = add_token(&v, "\xC3\xB6", TOKEN_USER, 0);
+    tokenizer *t = open_vocab(&v);
+    assert_encodes(t, "\xC3\xA4\xC3\xB6", 0, 0xC3, 0xA4, whole);
+    assert_encodes(t, "\xC3\xA4", ENCODE_PARSE_SPECIAL, 0xC3, 0xA4);
+    tokenizer_close(t);
+}
+
 static void wrong_vocabularies_are_named(void **state) {
     (void)state;
     static vocab v;
@@ -869,6 +884,7 @@ int main(void) {
         cmocka_unit_test(words_are_covered_by_the_longest_pieces),
         cmocka_unit_test(unigram_takes_the_best_sum),
         cmocka_unit_test(a_stream_never_breaks_a_character),
+        cmocka_unit_test(added_tokens_that_are_no_text_are_not_looked_for),
         cmocka_unit_test(wrong_vocabularies_are_named),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(pretokenizers_cut_alike_with_and_without_jit),
