@@ -70,6 +70,15 @@ void cli_bar_begin(cli_bar *bar, const char *what);
 void cli_bar_update(cli_bar *bar, double fraction);
 void cli_bar_end(cli_bar *bar);
 
+/* A model that is written anew (rewriting.c): progress, warnings, and what is said at the end. */
+typedef struct cli_rewriting {
+    cli_bar bar;
+} cli_rewriting;
+void cli_rewriting_begin(cli_rewriting *job, const char *what);
+bool cli_rewriting_progress(void *job, uint64_t done, uint64_t total);
+/* Returns the exit code. */
+int cli_rewriting_end(cli_rewriting *job, weft_status status, const char *out, const char *type);
+
 /* Ctrl-C: after this it sets a flag, which cli_interrupted() reads and the library is told before
  * each forward. With second_kills a second one does not wait for that. */
 void cli_catch_interrupts(bool second_kills);

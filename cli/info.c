@@ -48,7 +48,7 @@ static void print_tensor(const weft_gguf_tensor *t) {
         at += (size_t)snprintf(shape + at, sizeof shape - at, d ? ", %lld" : "%lld",
                                (long long)t->shape.dim[d]);
     print_name(t->name, 34);
-    printf("%-9s (%s)%*s %s\n", weft_dtype_name(t->dtype), shape, at < 20 ? (int)(20 - at) : 0, "",
+    printf("%-9s (%s)%*s %s\n", t->type, shape, at < 20 ? (int)(20 - at) : 0, "",
            cli_size_text(t->bytes, size));
 }
 
@@ -99,9 +99,11 @@ static int print_all(const cli_args *args, weft_gguf *f) {
     weft_gguf_info info;
     char size[32];
     if (weft_gguf_get_info(f, &info) != WEFT_OK) return cli_fail_weft();
-    printf("%s: GGUF version %u, %s, %.1f million parameters, %zu tensors\n", args->positional[0],
-           info.version, cli_size_text(info.file_bytes, size), (double)info.n_parameters * 1e-6,
-           info.n_tensors);
+    char kind[32];
+    if (info.version) snprintf(kind, sizeof kind, "%s version %u", info.kind, info.version);
+    else snprintf(kind, sizeof kind, "%s", info.kind);
+    printf("%s: %s, %s, %.1f million parameters, %zu tensors\n", args->positional[0], kind,
+           cli_size_text(info.file_bytes, size), (double)info.n_parameters * 1e-6, info.n_tensors);
     int code = print_values(f, info.n_values);
     if (!code) code = print_tensors(f, info.n_tensors, args->opt[OPT_tensors].is_set);
     if (code) return code;

@@ -21,23 +21,6 @@ static int list_types(const char *text) {
     return EXIT_USAGE;
 }
 
-static bool on_progress(void *user, uint64_t done, uint64_t total) {
-    cli_bar_update(user, total ? (double)done / (double)total : 1);
-    return !cli_interrupted();
-}
-
-/* Warnings are for the user, wherever WEFT_LOG points. */
-static void on_log(void *user, weft_log_level level, const char *line) {
-    (void)level;
-    cli_bar_end(user);
-    fprintf(stderr, "weft: note: %s\n", line);
-}
-
-static uint64_t size_of(const char *path) {
-    struct stat st;
-    return stat(path, &st) ? 0 : (uint64_t)st.st_size;
-}
-
 /* Whether the two names are one file: OUT would take the place of IN, and its weights be gone. */
 static bool is_same_file(const char *a, const char *b) {
     struct stat s, t;
@@ -49,10 +32,8 @@ int cli_quantize(const cli_args *args) {
     if (!is_type(type)) return list_types(type);
     if (is_same_file(in, out))
         return cli_fail(EXIT_USAGE, "%s is the input: give the output another name", out);
-    cli_bar bar;
-    cli_bar_begin(&bar, "quantizing");
-    cli_catch_interrupts(true);
-    weft_set_log(on_log, &bar, WEFT_LOG_WARN);
+    cli_rewriting job;
+    cli_rewriting_begin(&job, "quantizing");
     weft_status status = weft_quantize(in, out,
                                        (weft_quantize_desc){
                                            .type = type,
@@ -60,16 +41,8 @@ int cli_quantize(const cli_args *args) {
                                            .output_type = args->opt[OPT_output_type].text,
                                            .is_pure = args->opt[OPT_pure].is_set,
                                            .n_threads = (int)args->opt[OPT_threads].number,
-                                           .on_progress = on_progress,
-                                           .user = &bar,
+                                           .on_progress = cli_rewriting_progress,
+                                           .user = &job,
                                        });
-    weft_set_log(NULL, NULL, WEFT_LOG_ERROR);
-    cli_bar_end(&bar);
-    if (status == WEFT_CANCELLED)
-        return cli_fail(EXIT_INTERRUPTED, "stopped; %s was not written", out);
-    if (status != WEFT_OK) return cli_fail_weft();
-    char size[32];
-    printf("%s: %s, %s in %.1f s\n", out, type, cli_size_text(size_of(out), size),
-           cli_seconds() - bar.start);
-    return EXIT_OK;
+    return cli_rewriting_end(&job, status, out, type);
 }

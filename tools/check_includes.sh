@@ -12,7 +12,8 @@ allowed() { # FOLDER -> what a file there may include in quotes, as patterns
     src/gguf) echo 'base/* tensor/dtype.h' ;;
     src/tokenizer | src/sample | src/template | src/grammar) echo 'base/*' ;;
     src/model) echo 'weft/weft.h tensor/fused.h gguf/* base/*' ;;
-    src/llm) echo 'weft/* gguf/* format/* tensor/dtype.h model/* tokenizer/* sample/* template/template.h grammar/grammar.h base/*' ;;
+    src/checkpoint) echo 'base/* gguf/* tensor/dtype.h tokenizer/*' ;;
+    src/llm) echo 'weft/* gguf/* checkpoint/checkpoint.h format/* tensor/dtype.h model/* tokenizer/* sample/* template/template.h grammar/grammar.h base/*' ;;
     cli | server | examples) echo 'weft/*' ;;
     bench) echo 'weft/* base/* gguf/* tokenizer/* grammar/grammar.h llm/vocabulary.h' ;; # a part is measured from inside
     *) echo '*' ;; # tests and tools
@@ -23,7 +24,7 @@ for file in $(c_files; files 'src/*.def' 'include/*.def'); do
     folder=$(dirname "$file")
     case $file in include/*) continue ;; server/*) folder=server ;; esac
     case $folder in
-    src/base | src/format | src/tensor | src/cpu | src/webgpu | src/gguf | src/tokenizer | src/sample | src/template | src/grammar | src/model) ;;
+    src/base | src/format | src/tensor | src/cpu | src/webgpu | src/gguf | src/checkpoint | src/tokenizer | src/sample | src/template | src/grammar | src/model) ;;
     src/llm | cli | server | examples | bench | tests | tests/* | tools) ;;
     *) problem "$file: the folder $folder has no row in tools/check_includes.sh" && continue ;;
     esac

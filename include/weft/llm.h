@@ -308,16 +308,32 @@ typedef struct weft_quantize_desc {
     void *user;
 } weft_quantize_desc;
 
-/* Writes a GGUF file with the weights of another in other formats, laid out as llama.cpp's quantize
+/* Writes a GGUF file with the weights of another, or of a folder as weft_convert takes it, in other
+ * formats, laid out as llama.cpp's quantize
  * lays them out. `out` appears when it is complete; it may be `in` itself. Where a row does not fit
  * a format's blocks another is taken, and the log says so. */
 WEFT_API weft_status weft_quantize(const char *in, const char *out, weft_quantize_desc desc);
 /* The types there are, i = 0, 1 ...; NULL past the end (static strings). */
 WEFT_API const char *weft_quantize_type(size_t i);
 
+typedef struct weft_convert_desc {
+    const char *type; /* a name of weft_convert_type, in any case; NULL = "auto" */
+    int n_threads;    /* 0 = all cores */
+    /* As in weft_quantize_desc. */
+    bool (*on_progress)(void *user, uint64_t done, uint64_t total);
+    void *user;
+} weft_convert_desc;
+
+/* Writes a Hugging Face folder (config.json, tokenizer.json, safetensors) as a GGUF file; `out`
+ * appears when it is complete. "auto" keeps every matrix as it is stored; vectors become f32. */
+WEFT_API weft_status weft_convert(const char *folder, const char *out, weft_convert_desc desc);
+/* The types there are, i = 0, 1 ...; NULL past the end (static strings). */
+WEFT_API const char *weft_convert_type(size_t i);
+
 /* ---- looking into files --------------------------------------------------------------------- */
 
-/* A GGUF file opened to look at, whatever its architecture: nothing is loaded. */
+/* A GGUF file, a folder as weft_convert takes it or a safetensors file, opened to look at, whatever
+ * its architecture: nothing is loaded. A folder looks as the GGUF file it would be converted to. */
 typedef struct weft_gguf weft_gguf;
 WEFT_API weft_gguf *weft_gguf_open(const char *path);
 WEFT_API void weft_gguf_close(weft_gguf *file);
@@ -326,6 +342,7 @@ typedef struct weft_gguf_info {
     uint32_t version;
     uint64_t file_bytes, tensor_bytes, n_parameters;
     size_t n_values, n_tensors;
+    const char *kind; /* "GGUF", "folder" or "safetensors"; static. version is GGUF's alone */
 } weft_gguf_info;
 WEFT_API weft_status weft_gguf_get_info(weft_gguf *file, weft_gguf_info *out);
 
@@ -341,6 +358,7 @@ typedef struct weft_gguf_tensor {
     weft_dtype dtype;
     weft_shape shape; /* outermost dimension first */
     uint64_t bytes;
+    const char *type; /* dtype's name, or what the file calls a type weft lacks (dtype is -1) */
 } weft_gguf_tensor;
 WEFT_API weft_status weft_gguf_get_tensor(weft_gguf *file, size_t i, weft_gguf_tensor *out);
 

@@ -41,6 +41,24 @@ void file_map_close(file_map *m) {
     *m = (file_map){0};
 }
 
+/* Whole pages only: those at the ends may hold something else. */
+void file_map_forget(const void *data, size_t n) {
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)data, to = from + n;
+    from = (from + page - 1) / page * page;
+    to = to / page * page;
+    if (to > from) madvise((void *)from, to - from, MADV_DONTNEED);
+}
+
+bool file_exists(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0;
+}
+
+bool file_is_folder(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 weft_status file_read(const char *path, size_t max_bytes, char **data, size_t *n) {
     FILE *f = !strcmp(path, "-") ? stdin : fopen(path, "rb");
     REQUIRE(f, WEFT_IO, "cannot open %s: %s", path, strerror(errno));

@@ -3,6 +3,7 @@
 #ifndef WEFT_BASE_FILE_H
 #define WEFT_BASE_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,11 @@ typedef struct file_map {
 /* Maps a regular file read-only; a directory, a device or an absent file is an error. */
 weft_status file_map_open(const char *path, file_map *out);
 void file_map_close(file_map *m);
+/* Says that bytes of a map will hardly be read again, so that they need not stay in memory. */
+void file_map_forget(const void *data, size_t n);
+
+bool file_exists(const char *path);
+bool file_is_folder(const char *path);
 
 /* Reads a whole file (at most max_bytes) into memory the caller frees with mem_free; a 0 byte
  * follows the end. "-" reads standard input. */

@@ -42,6 +42,8 @@ struct gguf_file {
     gguf_tensor *tensors;
     size_t n_tensors, tensors_capacity;
     map keys, names;
+    void (*done)(void *owner); /* of a file made in memory */
+    void *owner;
 };
 
 static const struct {
@@ -213,12 +215,9 @@ static weft_status take_shape(reader *r, gguf_tensor *t) {
     return WEFT_OK;
 }
 
-static weft_status take_dtype(reader *r, gguf_tensor *t) {
-    uint32_t id = 0;
-    TRY(take(r, &id, sizeof id, "tensor type"));
-    const dtype_info *info = id < WEFT_DTYPE_NUMBERS ? dtype_find((weft_dtype)id) : NULL;
-    REQUIRE(info, WEFT_FORMAT, "tensor type %" PRIu32 " is unknown", id);
-    t->dtype = (weft_dtype)id;
+/* Fills the size; the dimensions' product is known to fit. */
+static weft_status measure(gguf_tensor *t) {
+    const dtype_info *info = dtype_find(t->dtype);
     int64_t row = t->rank ? t->dim[t->rank - 1] : 1, n = 1, bytes = 0;
     REQUIRE(row % info->block == 0, WEFT_FORMAT,
             "a row of %" PRId64 " elements is no whole number of %s blocks (%d)", row, info->name,
@@ -228,6 +227,15 @@ static weft_status take_dtype(reader *r, gguf_tensor *t) {
             "the tensor's size is past 2^63 - 1 bytes");
     t->bytes = (size_t)bytes;
     return WEFT_OK;
+}
+
+static weft_status take_dtype(reader *r, gguf_tensor *t) {
+    uint32_t id = 0;
+    TRY(take(r, &id, sizeof id, "tensor type"));
+    REQUIRE(id < WEFT_DTYPE_NUMBERS && dtype_find((weft_dtype)id), WEFT_FORMAT,
+            "tensor type %" PRIu32 " is unknown", id);
+    t->dtype = (weft_dtype)id;
+    return measure(t);
 }
 
 /* `offset` is kept in t->data's place until the data section's start is known. */
@@ -369,6 +377,7 @@ static weft_status open_memory(const void *data, size_t n, gguf_file **out) {
 static weft_status own_map(gguf_file *f, file_map map) {
     TRY(mem_reserve((void **)&f->maps, &f->maps_capacity, f->n_maps + 1, sizeof *f->maps));
     f->maps[f->n_maps++] = map;
+    for (size_t i = 0; i < f->n_tensors; i++) f->tensors[i].is_mapped = true;
     return WEFT_OK;
 }
 
@@ -395,6 +404,7 @@ void gguf_close(gguf_file *f) {
     map_free(&f->names);
     for (size_t i = 0; i < f->n_maps; i++) file_map_close(&f->maps[i]);
     mem_free(f->maps);
+    if (f->done) f->done(f->owner);
     mem_free(f);
 }
 
@@ -548,6 +558,72 @@ const gguf_value *gguf_find(const gguf_file *f, const char *key) {
 const gguf_tensor *gguf_find_tensor(const gguf_file *f, const char *name) {
     uint32_t i;
     return map_get(&f->names, name, strlen(name), &i) ? &f->tensors[i] : NULL;
+}
+
+/* ---- made in memory
+ * ---------------------------------------------------------------------------------- */
+
+weft_status gguf_make(const void *metadata, size_t n, size_t bytes, void (*done)(void *owner),
+                      void *owner, gguf_file **out) {
+    TRY(open_memory(metadata, n, out));
+    (*out)->n_bytes = bytes;
+    (*out)->done = done;
+    (*out)->owner = owner;
+    return WEFT_OK;
+}
+
+static weft_status check_made(gguf_tensor *t) {
+    uint64_t product = 1;
+    REQUIRE(t->rank >= 0 && t->rank <= GGUF_MAX_RANK, WEFT_FORMAT,
+            "the tensor has %d dimensions, the limit is %d", t->rank, GGUF_MAX_RANK);
+    for (int i = 0; i < t->rank; i++)
+        REQUIRE(t->dim[i] >= 0 && mul_u64(product, t->dim[i] ? (uint64_t)t->dim[i] : 1, &product) &&
+                    product <= INT64_MAX,
+                WEFT_FORMAT, "the dimensions' product is past 2^63 - 1");
+    return measure(t);
+}
+
+weft_status gguf_add_tensor(gguf_file *f, const gguf_tensor *t) {
+    uint32_t other;
+    TRY(mem_reserve((void **)&f->tensors, &f->tensors_capacity, f->n_tensors + 1, sizeof *t));
+    gguf_tensor *added = &f->tensors[f->n_tensors];
+    *added = *t;
+    REQUIRE(f->n_tensors < MAX_TENSORS, WEFT_LIMIT, "there are more than %d tensors", MAX_TENSORS);
+    REQUIRE(!map_get(&f->names, t->name.data, t->name.n, &other), WEFT_FORMAT,
+            "tensor '%s' appears twice", gguf_show(t->name).text);
+    weft_status status = check_made(added);
+    if (status != WEFT_OK) return error_prefix(status, "tensor '%s'", gguf_show(t->name).text);
+    TRY(map_set(&f->names, t->name.data, t->name.n, (uint32_t)f->n_tensors));
+    f->n_tensors++;
+    return WEFT_OK;
+}
+
+static size_t row_bytes(const gguf_tensor *t) {
+    const dtype_info *info = dtype_find(t->dtype);
+    int64_t row = t->rank ? t->dim[t->rank - 1] : 1;
+    return (size_t)(row / info->block * info->bytes);
+}
+
+void gguf_copy_rows(const gguf_tensor *t, int64_t first, int64_t n, void *out) {
+    size_t bytes = row_bytes(t);
+    if (t->data) {
+        memcpy(out, (const uint8_t *)t->data + (size_t)first * bytes, (size_t)n * bytes);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        int64_t part = (first + i) / t->rows->rows_a_part, row = (first + i) % t->rows->rows_a_part;
+        int64_t head = t->rows->head;
+        if (head) row = row / head * head + row % head / 2 + row % 2 * (head / 2);
+        memcpy((uint8_t *)out + (size_t)i * bytes, t->rows->part[part] + (size_t)row * bytes,
+               bytes);
+    }
+}
+
+void gguf_forget(const gguf_tensor *t, size_t at, size_t n) {
+    if (!t->is_mapped) return;
+    if (t->data) file_map_forget((const char *)t->data + at, n);
+    for (size_t i = 0; !t->data && t->rows && i < t->rows->n_parts; i++)
+        file_map_forget(t->rows->part[i], (size_t)t->rows->rows_a_part * row_bytes(t));
 }
 
 /* ---- typed get

@@ -44,13 +44,26 @@ typedef struct gguf_value {
     const uint8_t *data;
 } gguf_value;
 
+/* Where the rows of a tensor are that do not lie one after the other, as in files made in memory:
+ * equal parts one below the other, each of them perhaps in another order. */
+typedef struct gguf_rows {
+    const uint8_t *const *part; /* of any alignment */
+    size_t n_parts;
+    int64_t rows_a_part;
+    /* 0: in order. Else a part is heads of so many rows, and row r of a head is the part's
+     * r / 2 + (r % 2) * head / 2: what were halves become neighbours. */
+    int64_t head;
+} gguf_rows;
+
 typedef struct gguf_tensor {
     gguf_string name;
     weft_dtype dtype;
     int rank;
     int64_t dim[GGUF_MAX_RANK]; /* outermost first */
-    const void *data;           /* in the map */
+    const void *data;           /* in the map; NULL where `rows` says where it is */
     size_t bytes;
+    const gguf_rows *rows;
+    bool is_mapped; /* its bytes are in a mapped file, and nowhere else */
 } gguf_tensor;
 
 typedef struct gguf_file gguf_file;
@@ -72,6 +85,20 @@ const gguf_tensor *gguf_tensor_at(const gguf_file *f, size_t i);
 const gguf_value *gguf_find(const gguf_file *f, const char *key);
 /* NULL when absent */
 const gguf_tensor *gguf_find_tensor(const gguf_file *f, const char *name);
+
+/* The bytes of rows [first, first + n), rows being what the last dimension counts; `out` has room. */
+void gguf_copy_rows(const gguf_tensor *t, int64_t first, int64_t n, void *out);
+/* Bytes [at, at + n) of its data (all of its rows, where `data` is NULL) will hardly be read again:
+ * those of a mapped file need not stay in memory. */
+void gguf_forget(const gguf_tensor *t, size_t at, size_t n);
+
+/* A file made in memory: `metadata` is a GGUF file without tensors, `bytes` what gguf_bytes is to
+ * say; tensors are added afterwards. All that these point to must stay until the file is closed,
+ * which calls done(owner); when making it fails nothing is called. */
+weft_status gguf_make(const void *metadata, size_t n, size_t bytes, void (*done)(void *owner),
+                      void *owner, gguf_file **out);
+/* Checks the name and the shape, and fills t->bytes. */
+weft_status gguf_add_tensor(gguf_file *f, const gguf_tensor *t);
 
 /* Typed get: false when the key is absent; any integer type converts when the value fits; a value
  * of another kind is an error through *status (which is otherwise left alone), naming the key and

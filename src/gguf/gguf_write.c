@@ -8,7 +8,6 @@
 
 #include "base/map.h"
 #include "base/mem.h"
-#include "base/str.h"
 #include "tensor/dtype.h"
 
 enum { DEFAULT_ALIGNMENT = 32, MIN_ALIGNMENT = 8, MAX_KEY_BYTES = 65535 };
@@ -242,7 +241,7 @@ static weft_status put_record(str *s, const record *t) {
     return put_u64(s, t->offset);
 }
 
-static weft_status put_header(const gguf_writer *w, str *s) {
+weft_status gguf_writer_header(const gguf_writer *w, str *s) {
     uint64_t n_values = 0;
     for (size_t i = 0; i < w->n_pairs; i++) n_values += w->pairs[i].bytes.n > 0;
     TRY(str_append(s, "GGUF", 4));
@@ -281,7 +280,7 @@ static weft_status next_tensor(gguf_writer *w) {
 weft_status gguf_writer_begin(gguf_writer *w, const char *path) {
     REQUIRE(!w->file.stream, WEFT_INVALID, "gguf_writer_begin was called already");
     str header = {0};
-    weft_status status = put_header(w, &header);
+    weft_status status = gguf_writer_header(w, &header);
     if (status == WEFT_OK) status = file_writer_open(&w->file, path);
     if (status == WEFT_OK) status = file_writer_append(&w->file, header.data, header.n);
     if (status == WEFT_OK) status = fill(w, aligned(w, header.n) - header.n);

@@ -4,6 +4,7 @@
 #ifndef WEFT_GGUF_GGUF_WRITE_H
 #define WEFT_GGUF_GGUF_WRITE_H
 
+#include "base/str.h"
 #include "gguf/gguf.h"
 
 typedef struct gguf_writer gguf_writer;
@@ -26,6 +27,8 @@ weft_status gguf_writer_set_strings(gguf_writer *w, const char *key, const gguf_
 /* A value of another file, bit for bit. general.alignment is left out: it is the writer's own. */
 weft_status gguf_writer_copy(gguf_writer *w, const gguf_value *value);
 void gguf_writer_remove(gguf_writer *w, const char *key);
+/* The header of a file with what was set and declared so far, appended; for gguf_make. */
+weft_status gguf_writer_header(const gguf_writer *w, str *out);
 
 /* Declares the next tensor; dim outermost first, at most GGUF_MAX_RANK. */
 weft_status gguf_writer_tensor(gguf_writer *w, gguf_string name, weft_dtype dtype, int rank,

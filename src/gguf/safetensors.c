@@ -31,8 +31,11 @@ struct safetensors {
     safetensors_tensor *tensors;
     size_t n, capacity;
     map names, metadata;
-    const char **texts; /* of the metadata */
+    struct text {
+        const char *key, *text;
+    } * texts; /* the metadata */
     size_t n_texts, texts_capacity;
+    size_t n_bytes;
 };
 
 static const struct {
@@ -258,7 +261,8 @@ static weft_status add_tensor(safetensors *s, part *p, const char *name, const f
                             .dtype = types[f->type].dtype,
                             .rank = f->rank,
                             .data = p->data + f->offset[0],
-                            .bytes = (size_t)(f->offset[1] - f->offset[0])};
+                            .bytes = (size_t)(f->offset[1] - f->offset[0]),
+                            .file = (uint32_t)s->n_maps};
     for (int i = 0; i < f->rank; i++) t.dim[i] = (int64_t)f->dim[i];
     p->places[p->n++] = (place){f->offset[0], f->offset[1], (uint32_t)s->n};
     s->tensors[s->n++] = t;
@@ -284,7 +288,7 @@ static weft_status take_metadata(safetensors *s, json *j) {
         if (!text) return WEFT_NO_MEMORY;
         TRY(mem_reserve((void **)&s->texts, &s->texts_capacity, s->n_texts + 1, sizeof *s->texts));
         TRY(map_set(&s->metadata, key, n, (uint32_t)s->n_texts));
-        s->texts[s->n_texts++] = text;
+        s->texts[s->n_texts++] = (struct text){key, text};
         TRY(more(j, '}', &is_more));
     }
     return WEFT_OK;
@@ -357,6 +361,7 @@ static weft_status read_part(safetensors *s, const uint8_t *data, size_t n) {
             "the header's length is %" PRIu64 ", but the file has %zu bytes left", header, n - 8);
     REQUIRE(header >= 2 && header <= MAX_HEADER, WEFT_FORMAT,
             "the header's length is %" PRIu64 ", expected 2 to %d", header, MAX_HEADER);
+    s->n_bytes += n;
     json j = {.text = (const char *)data + 8, .n = (size_t)header};
     part p = {.data = data + 8 + header, .bytes = n - 8 - header};
     weft_status status = take_header(s, &p, &j);
@@ -435,6 +440,20 @@ weft_status safetensors_open(const char *path, safetensors **out) {
     return WEFT_OK;
 }
 
+weft_status safetensors_open_files(const char *const *paths, size_t n, safetensors **out) {
+    *out = NULL;
+    safetensors *s = mem_alloc(sizeof *s);
+    if (!s) return WEFT_NO_MEMORY;
+    for (size_t i = 0; i < n; i++) {
+        weft_status status = open_part(s, paths[i]);
+        if (status == WEFT_OK) continue;
+        safetensors_close(s);
+        return status;
+    }
+    *out = s;
+    return WEFT_OK;
+}
+
 void safetensors_close(safetensors *s) {
     if (!s) return;
     for (size_t i = 0; i < s->n_maps; i++) file_map_close(&s->maps[i]);
@@ -447,6 +466,7 @@ void safetensors_close(safetensors *s) {
     mem_free(s);
 }
 
+size_t safetensors_bytes(const safetensors *s) { return s->n_bytes; }
 size_t safetensors_count(const safetensors *s) { return s->n; }
 
 const safetensors_tensor *safetensors_at(const safetensors *s, size_t i) {
@@ -460,5 +480,12 @@ const safetensors_tensor *safetensors_find(const safetensors *s, const char *nam
 
 const char *safetensors_metadata(const safetensors *s, const char *key) {
     uint32_t i;
-    return map_get(&s->metadata, key, strlen(key), &i) ? s->texts[i] : NULL;
+    return map_get(&s->metadata, key, strlen(key), &i) ? s->texts[i].text : NULL;
+}
+
+bool safetensors_metadata_at(const safetensors *s, size_t i, const char **key, const char **text) {
+    if (i >= s->n_texts) return false;
+    *key = s->texts[i].key;
+    *text = s->texts[i].text;
+    return true;
 }

@@ -20,22 +20,27 @@ typedef struct safetensors_tensor {
     int64_t dim[SAFETENSORS_MAX_RANK]; /* outermost first */
     const uint8_t *data;               /* in the map; not aligned */
     size_t bytes;
+    uint32_t file; /* number of the file it is in */
 } safetensors_tensor;
 
 typedef struct safetensors safetensors;
 
 /* Opens and checks a file; a part named NAME-00002-of-00003.safetensors opens all of its parts as
- * one. On failure *out is NULL and the message names file, tensor and field. `_memory` borrows the
+ * one, `_files` opens just those given. On failure *out is NULL and the message names file, tensor and field. `_memory` borrows the
  * bytes. */
 weft_status safetensors_open(const char *path, safetensors **out);
+weft_status safetensors_open_files(const char *const *paths, size_t n, safetensors **out);
 weft_status safetensors_open_memory(const void *data, size_t n, safetensors **out);
 void safetensors_close(safetensors *s);
 
+size_t safetensors_bytes(const safetensors *s); /* of all files */
 size_t safetensors_count(const safetensors *s);
 const safetensors_tensor *safetensors_at(const safetensors *s, size_t i);
 const safetensors_tensor *safetensors_find(const safetensors *s, const char *name); /* or NULL */
 
 /* The string that "__metadata__" has for a key, NULL when there is none. */
 const char *safetensors_metadata(const safetensors *s, const char *key);
+/* All of them, in order: false past the end. */
+bool safetensors_metadata_at(const safetensors *s, size_t i, const char **key, const char **text);
 
 #endif

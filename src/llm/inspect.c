@@ -1,6 +1,6 @@
-/* Looking into a GGUF file without loading it: values as text, tensors, and whether this version
- * can run it. Texts are
- * made when asked for and live as long as the file is open. SPDX-License-Identifier: MIT */
+/* Looking into a model file or folder without loading it: values as text, tensors, and whether this
+ * version can run it. Texts are made when asked for and live as long as the file is open.
+ * SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,16 +19,27 @@ weft_gguf *weft_gguf_open(const char *path) {
     }
     weft_gguf *f = mem_alloc(sizeof *f);
     if (!f) return NULL;
-    if (gguf_open(path, &f->file) != WEFT_OK) {
+    size_t n = strlen(path), k = strlen(".safetensors");
+    bool is_plain = n >= k && !strcmp(path + n - k, ".safetensors") && !file_is_folder(path);
+    f->is_folder = file_is_folder(path);
+    f->path = mem_string(path);
+    if (!f->path) {
         mem_free(f);
         return NULL;
     }
-    return f;
+    weft_status status = is_plain ? safetensors_open_files(&path, 1, &f->plain)
+                                  : checkpoint_open_path(path, f->tokenizer_problem, &f->file);
+    if (status == WEFT_OK) return f;
+    mem_free(f->path);
+    mem_free(f);
+    return NULL;
 }
 
 void weft_gguf_close(weft_gguf *f) {
     if (!f) return;
     gguf_close(f->file);
+    safetensors_close(f->plain);
+    mem_free(f->path);
     arena_free(&f->texts);
     mem_free(f);
 }
@@ -45,13 +56,33 @@ static weft_status check(const weft_gguf *f, const void *out) {
     return WEFT_OK;
 }
 
+static void count_plain(const safetensors *s, weft_gguf_info *out) {
+    const char *key, *text;
+    *out = (weft_gguf_info){.kind = "safetensors",
+                            .file_bytes = safetensors_bytes(s),
+                            .n_tensors = safetensors_count(s)};
+    while (safetensors_metadata_at(s, out->n_values, &key, &text)) out->n_values++;
+    for (size_t i = 0; i < out->n_tensors; i++) {
+        const safetensors_tensor *t = safetensors_at(s, i);
+        uint64_t n = 1;
+        for (int d = 0; d < t->rank; d++) n *= (uint64_t)t->dim[d];
+        out->tensor_bytes += t->bytes;
+        out->n_parameters += n;
+    }
+}
+
 weft_status weft_gguf_get_info(weft_gguf *f, weft_gguf_info *out) {
     TRY(check(f, out));
+    if (f->plain) {
+        count_plain(f->plain, out);
+        return WEFT_OK;
+    }
     *out = (weft_gguf_info){
-        .version = gguf_version(f->file),
+        .version = f->is_folder ? 0 : gguf_version(f->file),
         .file_bytes = gguf_bytes(f->file),
         .n_values = gguf_n_values(f->file),
         .n_tensors = gguf_n_tensors(f->file),
+        .kind = f->is_folder ? "folder" : "GGUF",
     };
     for (size_t i = 0; i < out->n_tensors; i++) {
         const gguf_tensor *t = gguf_tensor_at(f->file, i);
@@ -119,9 +150,18 @@ static weft_status text_value(weft_gguf *f, const gguf_value *v, str *scratch,
     return out->key && out->text && out->type ? WEFT_OK : WEFT_NO_MEMORY;
 }
 
+/* __metadata__ of a safetensors file. */
+static weft_status get_plain_value(weft_gguf *f, size_t i, weft_gguf_value *out) {
+    bool is_there = safetensors_metadata_at(f->plain, i, &out->key, &out->text);
+    REQUIRE(is_there, WEFT_INDEX, "there is no metadata value %zu", i);
+    out->type = "string";
+    return WEFT_OK;
+}
+
 weft_status weft_gguf_get_value(weft_gguf *f, size_t i, weft_gguf_value *out) {
     TRY(check(f, out));
     *out = (weft_gguf_value){"", "", ""};
+    if (f->plain) return get_plain_value(f, i, out);
     REQUIRE(i < gguf_n_values(f->file), WEFT_INDEX, "there is no metadata value %zu among %zu", i,
             gguf_n_values(f->file));
     str scratch = {0};
@@ -130,9 +170,24 @@ weft_status weft_gguf_get_value(weft_gguf *f, size_t i, weft_gguf_value *out) {
     return status;
 }
 
+static weft_status get_plain_tensor(weft_gguf *f, size_t i, weft_gguf_tensor *out) {
+    const safetensors_tensor *t = safetensors_at(f->plain, i);
+    REQUIRE(t, WEFT_INDEX, "there is no tensor %zu among %zu", i, safetensors_count(f->plain));
+    REQUIRE(t->rank <= WEFT_MAX_RANK, WEFT_UNSUPPORTED, "tensor '%s' has %d dimensions",
+            gguf_show((gguf_string){t->name, strlen(t->name)}).text, t->rank);
+    out->name = t->name;
+    out->dtype = t->is_known ? t->dtype : (weft_dtype)-1;
+    out->type = t->is_known ? weft_dtype_name(t->dtype) : t->type;
+    out->shape.rank = t->rank;
+    memcpy(out->shape.dim, t->dim, (size_t)t->rank * sizeof *t->dim);
+    out->bytes = t->bytes;
+    return WEFT_OK;
+}
+
 weft_status weft_gguf_get_tensor(weft_gguf *f, size_t i, weft_gguf_tensor *out) {
     TRY(check(f, out));
     *out = (weft_gguf_tensor){.name = ""};
+    if (f->plain) return get_plain_tensor(f, i, out);
     const gguf_tensor *t = gguf_tensor_at(f->file, i);
     REQUIRE(t, WEFT_INDEX, "there is no tensor %zu among %zu", i, gguf_n_tensors(f->file));
     str name = {0};
@@ -141,16 +196,28 @@ weft_status weft_gguf_get_tensor(weft_gguf *f, size_t i, weft_gguf_tensor *out) 
     str_free(&name);
     if (!out->name) return WEFT_NO_MEMORY;
     out->dtype = t->dtype;
+    out->type = weft_dtype_name(t->dtype);
     out->shape.rank = t->rank;
     memcpy(out->shape.dim, t->dim, (size_t)t->rank * sizeof *t->dim);
     out->bytes = t->bytes;
     return WEFT_OK;
 }
 
+/* A tokenizer that GGUF cannot describe may still be one. */
+static weft_status check_tokenizer(const weft_gguf *f) {
+    const gguf_tensor *embd = gguf_find_tensor(f->file, "token_embd.weight");
+    tokenizer *t = NULL;
+    if (!f->tokenizer_problem[0] || !embd) return WEFT_OK;
+    weft_status status = checkpoint_open_tokenizer(f->path, (size_t)embd->dim[0], &t);
+    tokenizer_close(t);
+    return status;
+}
+
 const char *weft_gguf_problem(weft_gguf *f) {
     if (!f) return "there is no file";
     f->problem[0] = 0;
-    if (model_check(f->file) != WEFT_OK)
+    if (f->plain) return "it has weights alone: name the folder that has config.json too";
+    if (model_check(f->file) != WEFT_OK || check_tokenizer(f) != WEFT_OK)
         snprintf(f->problem, sizeof f->problem, "%s", error_message());
     return f->problem;
 }

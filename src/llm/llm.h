@@ -7,7 +7,9 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "checkpoint/checkpoint.h"
 #include "gguf/gguf.h"
+#include "gguf/safetensors.h"
 #include "grammar/grammar.h"
 #include "model/model.h"
 #include "sample/sample.h"
@@ -52,9 +54,13 @@ struct weft_session {
 
 /* A file to look at (inspect.c, placement.c). */
 struct weft_gguf {
-    gguf_file *file;
-    mem_arena texts; /* what was handed out */
-    char problem[512];
+    gguf_file *file;    /* a GGUF file, or a folder as one; else NULL */
+    safetensors *plain; /* a safetensors file by itself; else NULL */
+    char *path;
+    bool is_folder;
+    mem_arena texts;                            /* what was handed out */
+    char problem[CHECKPOINT_PROBLEM];           /* the last one asked for */
+    char tokenizer_problem[CHECKPOINT_PROBLEM]; /* a folder's */
 };
 
 /* A public function on a model or session enters and leaves, so that a second thread, or a

@@ -324,3 +324,10 @@ weft_status mix_plan(const gguf_file *f, mix_request request, weft_dtype *types)
                  m.n_fallbacks, n);
     return status;
 }
+
+void mix_widen_rest(const gguf_file *f, weft_dtype *types) {
+    for (size_t i = 0; i < gguf_n_tensors(f); i++) {
+        bool is_half = types[i] == WEFT_F16 || types[i] == WEFT_BF16;
+        if (is_half && !may_quantize(gguf_tensor_at(f, i))) types[i] = WEFT_F32;
+    }
+}

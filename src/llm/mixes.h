@@ -24,5 +24,8 @@ typedef struct mix_request {
 
 /* Fills types[i] for each of the file's tensors; one that is not to be quantised keeps its own. */
 weft_status mix_plan(const gguf_file *f, mix_request request, weft_dtype *types);
+/* Where a tensor that is not quantised is a 16-bit float it becomes f32, as GGUF files have it:
+ * for models that come from elsewhere. */
+void mix_widen_rest(const gguf_file *f, weft_dtype *types);
 
 #endif

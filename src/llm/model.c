@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "checkpoint/checkpoint.h"
 #include "llm/llm.h"
 #include "llm/vocabulary.h"
 #include "template/template.h"
@@ -25,9 +26,12 @@ weft_status model_enter(weft_model *m) {
 void model_leave(weft_model *m) { atomic_store(&m->is_busy, false); }
 
 static weft_status load(weft_model *m, const char *path, weft_model_desc desc) {
-    TRY(gguf_open(path, &m->file));
+    char problem[CHECKPOINT_PROBLEM];
+    TRY(checkpoint_open_path(path, problem, &m->file));
     m->file_bytes = gguf_bytes(m->file);
-    TRY(vocabulary_open(m->file, &m->tok));
+    const gguf_tensor *embd = gguf_find_tensor(m->file, "token_embd.weight");
+    if (problem[0] && embd) TRY(checkpoint_open_tokenizer(path, (size_t)embd->dim[0], &m->tok));
+    else TRY(vocabulary_open(m->file, &m->tok));
     TRY(chat_open(m));
     if (desc.vocabulary_only) return WEFT_OK;
     TRY(model_load(m->dev, m->file, desc.on_progress, desc.user, &m->net));

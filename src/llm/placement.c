@@ -112,7 +112,8 @@ static void probe_rest(placement_list *list, weft_device *dev, const model_param
 int weft_gguf_placement(weft_gguf *f, weft_device *dev, weft_placement *out, int cap) {
     model_params p;
     if (!f) error_set(WEFT_INVALID, "there is no file");
-    if (!f || model_read_params(f->file, &p) != WEFT_OK) return -1;
+    if (f && f->plain) error_set(WEFT_UNSUPPORTED, "the file has weights alone");
+    if (!f || f->plain || model_read_params(f->file, &p) != WEFT_OK) return -1;
     if (weft_scope_push(dev) != WEFT_OK) return -1;
     placement_list list = {out, out ? cap : 0, 0};
     probe_weights(&list, dev, f->file);

@@ -33,14 +33,34 @@ static weft_status progress(loader *l, const gguf_tensor *t) {
     return WEFT_OK;
 }
 
-weft_status loader_put(loader *l, const gguf_tensor *t, weft_tensor **out) {
+/* A tensor whose rows lie scattered, gathered: to be freed. */
+static void *gather(const gguf_tensor *t) {
+    int64_t n = 1;
+    for (int i = 0; i + 1 < t->rank; i++) n *= t->dim[i];
+    void *block = mem_alloc(t->bytes);
+    if (block) gguf_copy_rows(t, 0, n, block);
+    return block;
+}
+
+/* Made out of the file's bytes, in place where the device can. */
+static weft_tensor *place(loader *l, const gguf_tensor *t, weft_shape shape) {
     weft_device *dev = l->m->dev;
+    if (t->data && l->copies) return weft_from(dev, t->dtype, shape, t->data);
+    if (t->data) return weft_wrap(dev, t->dtype, shape, t->data, NULL, NULL);
+    void *gathered = gather(t);
+    if (!gathered) return NULL;
+    weft_tensor *made = weft_wrap(dev, t->dtype, shape, gathered, mem_free, gathered);
+    if (weft_tensor_status(made) != WEFT_OK) mem_free(gathered);
+    return made;
+}
+
+weft_status loader_put(loader *l, const gguf_tensor *t, weft_tensor **out) {
     char name[80];
     snprintf(name, sizeof name, "%.*s", (int)(t->name.n < 79 ? t->name.n : 79), t->name.data);
     weft_shape shape = {.rank = t->rank};
     memcpy(shape.dim, t->dim, (size_t)t->rank * sizeof *t->dim);
-    weft_tensor *made = l->copies ? weft_from(dev, t->dtype, shape, t->data)
-                                  : weft_wrap(dev, t->dtype, shape, t->data, NULL, NULL);
+    weft_tensor *made = place(l, t, shape);
+    if (!made) return WEFT_NO_MEMORY;
     if (t->rank == 1 && t->dtype != WEFT_F32) {
         weft_tensor *plain = weft_cast(made, WEFT_F32);
         weft_free(made);
@@ -67,7 +87,12 @@ weft_status loader_put_yarn(loader *l, weft_tensor **out) {
 static weft_status put_rows(model_run *run, const gguf_tensor *t, const gguf_tensor *bias,
                             int64_t at) {
     int64_t n = t->dim[0];
-    TRY(weft_write(weft_slice(run->w, 0, at, n), t->data, t->bytes));
+    void *gathered = t->data ? NULL : gather(t);
+    if (!t->data && !gathered) return WEFT_NO_MEMORY;
+    weft_status written =
+        weft_write(weft_slice(run->w, 0, at, n), t->data ? t->data : gathered, t->bytes);
+    mem_free(gathered);
+    TRY(written);
     if (!bias) return WEFT_OK;
     weft_tensor *from = weft_from(weft_tensor_device(run->w), bias->dtype, weft_1d(n), bias->data);
     weft_tensor *copied = weft_copy(weft_slice(run->bias, 0, at, n), from);

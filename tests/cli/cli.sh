@@ -31,11 +31,11 @@ one_sentence() { [ "$(grep -c '^weft: ' err)" = 1 ] && [ "$(wc -l < err)" = 1 ] 
 
 # ---- help: one table
 expect 0 --help
-for command in run chat devices info tokenize quantize template; do out_has "  $command "; done
+for command in run chat devices info tokenize quantize convert template; do out_has "  $command "; done
 expect 2
 expect 0 --version
 out_has "weft "
-for command in run chat devices info tokenize quantize template; do
+for command in run chat devices info tokenize quantize convert template; do
     expect 0 $command --help
     out_has "usage: weft $command"
     [ -s err ] && problem "weft $command --help writes to standard error"
@@ -306,6 +306,43 @@ if [ -e /dev/full ]; then
 fi
 usage 'no command "sing"' help sing
 usage 'from 0 to 9007199254740992' run chat.gguf --seed -1
+
+# ---- folders of Hugging Face
+for name in llama3 qwen3 qwen3_moe; do mkdir $name && "$tiny" $name hf $name || problem "cannot write $name"; done
+expect 0 convert llama3 l3.gguf --threads 1
+out_has "l3.gguf: auto, "
+expect 0 convert llama3/ l3.gguf Q8_0
+for model in llama3 l3.gguf; do
+    expect 0 info --device cpu $model
+    out_has 'general.architecture                       string         llama'
+    out_has 'every operation of the model runs there'
+done
+expect 0 run llama3 --device cpu --raw -p hello -n 3 --temp 0 --exact
+cp out straight
+expect 0 convert llama3 l3.gguf
+expect 0 run l3.gguf --device cpu --raw -p hello -n 3 --temp 0 --exact
+cmp -s out straight || problem "a folder and its copy as GGUF answer differently"
+expect 0 tokenize qwen3 'hello the'
+out_has '"hell"'
+expect 0 quantize qwen3 q3.gguf Q4_0
+expect 0 run q3.gguf --device cpu --raw -p hello -n 3
+expect 0 convert qwen3_moe moe.gguf f16
+expect 0 info moe.gguf
+out_has 'f16       (6, 24, 32)'
+expect 0 run qwen3_moe --device cpu --raw -p hello -n 3
+expect 0 info qwen3/model-00001-of-00002.safetensors
+out_has 'safetensors, '
+out_has 'model.embed_tokens.weight'
+failure 'name the folder' run qwen3/model-00001-of-00002.safetensors -p x --device cpu
+expect 2 convert llama3 x.gguf q5_k
+err_has 'convert makes no "q5_k"'
+failure 'nowhere is no folder' convert nowhere x.gguf
+failure 'has no config.json' convert . x.gguf
+rm qwen3/tokenizer.json
+failure 'there is no tokenizer.json' convert qwen3 x.gguf
+expect 0 info qwen3
+out_has 'cannot run it: there is no tokenizer.json'
+[ -e x.gguf ] && problem "a failed convert leaves its output"
 
 # ---- quantize
 expect 0 quantize chat.gguf q8.gguf q8_0 --threads 1

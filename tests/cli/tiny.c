@@ -1,10 +1,20 @@
-/* Writes a tiny model for tests of the program: tiny FILE KIND. `chat` answers "Hi" after a
- * newline, `endless` says x for ever, `longrope` is one that cannot run, `escape` says what a
- * terminal would obey, `hinted` is endless and recommends a sampling, `badly` one that makes no
- * sense. SPDX-License-Identifier: MIT */
+/* Writes a tiny model for tests of the program: tiny FILE KIND, or the Hugging Face folder of a
+ * golden model: tiny FOLDER hf NAME. `chat` answers "Hi" after a newline, `endless` says x for
+ * ever, `longrope` is one that cannot run, `escape` says what a terminal would obey, `hinted` is
+ * endless and recommends a sampling, `badly` one that makes no sense.
+ * SPDX-License-Identifier: MIT */
+#include "tiny_folder.h"
 #include "tiny_model.h"
 
+static int write_folder(const char *path, const char *name) {
+    tiny_folder *f = tiny_folder_read(name);
+    tiny_folder_write_into(f, path);
+    free(f);
+    return 0;
+}
+
 int main(int argc, char **argv) {
+    if (argc == 4 && !strcmp(argv[2], "hf")) return write_folder(argv[1], argv[3]);
     if (argc != 3) return 2;
     static const char *const controls[] = {"<|im_start|>", "<|im_end|>", NULL};
     tiny_model m = {.controls = controls, .eos = 1 + 1, .n_ctx = 4096};

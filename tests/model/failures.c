@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "tiny_folder.h"
 #include "tiny_model.h"
 #include "weft/llm.h"
 
@@ -134,6 +135,38 @@ static void every_allocation_may_fail(void **state) {
     walk_allocations(another_life, path);
 }
 
+/* The same for a folder, whose reordered weights are gathered. */
+static weft_status folder_life(const char *path) {
+    weft_device *dev = weft_open(&(weft_device_desc){.name = "cpu", .n_threads = 1});
+    weft_model *model = weft_model_load(dev, path, (weft_model_desc){0});
+    weft_session *s = weft_session_open(model, (weft_session_desc){.n_batch = 16});
+    static const int32_t ids[2] = {1, 2};
+    weft_status status = s ? weft_session_sync(s, ids, 2) : WEFT_NO_MEMORY;
+    weft_session_close(s);
+    weft_model_free(model);
+    weft_close(dev);
+    return status;
+}
+
+static void every_allocation_of_a_folder_may_fail(void **state) {
+    (void)state;
+    tiny_folder *f = tiny_folder_read("llama_yarn");
+    const char *path = tiny_folder_write(f);
+    mem_fail_at(0);
+    assert_ok(folder_life(path));
+    uint64_t n = mem_fail_at(0);
+    for (uint64_t k = 1; k <= n; k += k < 500 ? 1 : 5) {
+        mem_fail_at(k);
+        weft_status status = folder_life(path);
+        mem_fail_at(0);
+        if (status != WEFT_OK && status != WEFT_NO_MEMORY)
+            fail_msg("allocation %llu: %s, \"%s\"", (unsigned long long)k, weft_status_text(status),
+                     weft_message());
+    }
+    assert_ok(folder_life(path));
+    free(f);
+}
+
 static size_t in_use(void) { return mallinfo2().uordblks + mallinfo2().hblkhd; }
 
 typedef struct growth {
@@ -177,6 +210,7 @@ static void generating_does_not_grow(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(every_allocation_of_a_folder_may_fail),
         cmocka_unit_test(generating_does_not_grow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

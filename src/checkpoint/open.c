@@ -1,0 +1,89 @@
+/* Opening a folder: config.json says what to expect, the weights are mapped, and both become a GGUF
+ * file in memory that owns them. SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "checkpoint/parts.h"
+
+weft_status checkpoint_path(const char *folder, const char *name, str *out) {
+    size_t n = strlen(folder);
+    while (n > 1 && folder[n - 1] == '/') n--;
+    return str_format(out, "%.*s/%s", (int)n, folder, name);
+}
+
+static void release(void *owner) {
+    checkpoint *c = owner;
+    safetensors_close(c->weights);
+    arena_free(&c->arena);
+    str_free(&c->metadata);
+    mem_free(c);
+}
+
+static weft_status read_config(checkpoint *c, const char *folder) {
+    str path = {0};
+    conf_value *root = NULL;
+    weft_status status = checkpoint_path(folder, "config.json", &path);
+    if (status == WEFT_OK && !file_exists(str_text(&path)))
+        status = error_set(WEFT_IO, "%s has no config.json", folder);
+    if (status == WEFT_OK) status = conf_open(str_text(&path), &root);
+    if (status == WEFT_OK) {
+        status = config_read(root, &c->config);
+        if (status != WEFT_OK) error_prefix(status, "config.json");
+        conf_close(root);
+    }
+    str_free(&path);
+    return status;
+}
+
+static weft_status put_metadata(checkpoint *c, const char *folder, char *problem) {
+    gguf_writer *w;
+    TRY(gguf_writer_new(0, &w));
+    weft_status status = checkpoint_put_sizes(c, folder, w);
+    if (status == WEFT_OK)
+        status = checkpoint_put_tokenizer(folder, (size_t)c->config.n_vocab, w, problem);
+    if (status == WEFT_OK) status = checkpoint_put_templates(folder, w);
+    if (status == WEFT_OK) status = gguf_writer_header(w, &c->metadata);
+    gguf_writer_free(w);
+    return status;
+}
+
+static weft_status prepare(checkpoint *c, const char *folder, char *problem) {
+    TRY(read_config(c, folder));
+    TRY(checkpoint_open_weights(folder, &c->weights));
+    return put_metadata(c, folder, problem);
+}
+
+weft_status checkpoint_open(const char *folder, char *tokenizer_problem, gguf_file **out) {
+    *out = NULL;
+    tokenizer_problem[0] = 0;
+    checkpoint *c = mem_alloc(sizeof *c);
+    if (!c) return WEFT_NO_MEMORY;
+    weft_status status = prepare(c, folder, tokenizer_problem);
+    if (status == WEFT_OK)
+        status = gguf_make(c->metadata.data, c->metadata.n, safetensors_bytes(c->weights), release,
+                           c, out);
+    if (status != WEFT_OK) {
+        release(c);
+        return status;
+    }
+    status = checkpoint_add_tensors(c, *out);
+    if (status == WEFT_OK) return status;
+    gguf_close(*out);
+    *out = NULL;
+    return status;
+}
+
+static bool ends_with(const char *text, const char *end) {
+    size_t n = strlen(text), k = strlen(end);
+    return n >= k && !strcmp(text + n - k, end);
+}
+
+weft_status checkpoint_open_path(const char *path, char *tokenizer_problem, gguf_file **out) {
+    *out = NULL;
+    tokenizer_problem[0] = 0;
+    REQUIRE(!ends_with(path, ".safetensors"), WEFT_UNSUPPORTED,
+            "%s: weights alone are no model: name the folder that has config.json too", path);
+    if (!file_is_folder(path)) return gguf_open(path, out);
+    weft_status status = checkpoint_open(path, tokenizer_problem, out);
+    if (status == WEFT_OK || strstr(error_message(), path)) return status;
+    return error_prefix(status, "%s", path);
+}

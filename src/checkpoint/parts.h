@@ -1,0 +1,35 @@
+/* What the files of this folder share. SPDX-License-Identifier: MIT */
+#ifndef WEFT_CHECKPOINT_PARTS_H
+#define WEFT_CHECKPOINT_PARTS_H
+
+#include "base/mem.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/config.h"
+#include "gguf/gguf_write.h"
+#include "gguf/safetensors.h"
+
+/* What an open folder keeps for its gguf_file. */
+typedef struct checkpoint {
+    config config;
+    safetensors *weights;
+    mem_arena arena; /* names, rows, small tensors */
+    str metadata;    /* the header of a GGUF file without tensors */
+} checkpoint;
+
+/* FOLDER/NAME, appended to an empty `out`. */
+weft_status checkpoint_path(const char *folder, const char *name, str *out);
+
+/* weights.c: opens model.safetensors, or the files that the index names. */
+weft_status checkpoint_open_weights(const char *folder, safetensors **out);
+
+/* metadata.c: the architecture's keys, and those of the tokenizer and the chat templates. */
+weft_status checkpoint_put_sizes(const checkpoint *c, const char *folder, gguf_writer *w);
+/* vocabulary.c. `problem` as in checkpoint_open. */
+weft_status checkpoint_put_tokenizer(const char *folder, size_t n_vocab, gguf_writer *w,
+                                     char *problem);
+weft_status checkpoint_put_templates(const char *folder, gguf_writer *w);
+
+/* tensors.c: adds every tensor of the model to the file; all of the folder's must be used. */
+weft_status checkpoint_add_tensors(checkpoint *c, gguf_file *f);
+
+#endif
