@@ -1,10 +1,13 @@
 /* Tokenizers in one process, for tests/fuzz/tokenizer_diff.py. Reads records from standard input,
  * "COMMAND A B\n" and bytes, and answers each with "STATUS BYTES\n" and bytes:
  *
- * open A B        tokenizer.json and tokenizer_config.json (B = 0: none); describe A B: the same by
- * way of the description; gguf A 0: the path of a GGUF encode A FLAGS  a text -> ids as decimal
- * numbers decode A FLAG   ids, 4 bytes each -> text (FLAG 1: with special tokens); stream A FLAG:
- * the same token by token SPDX-License-Identifier: MIT */
+ *     open A B        tokenizer.json and tokenizer_config.json (B = 0: none)
+ *     describe A B    the same by way of the description
+ *     gguf A 0        the path of a GGUF
+ *     encode A FLAGS  a text -> ids as decimal numbers
+ *     decode A FLAG   ids, 4 bytes each -> text (FLAG 1: with special tokens)
+ *     stream A FLAG   the same token by token
+ * SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
