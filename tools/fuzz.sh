@@ -31,7 +31,7 @@ cmake --build build/fuzz -j "$(nproc)" --target $programs > "build/fuzz/build.lo
 # The longest input: what is slow for its length, and what needs no length, is kept short.
 length() {
     case $1 in
-    gguf | vocabulary | tokenizer_json) echo 8192 ;;
+    gguf | model | tokenizer_json) echo 8192 ;;
     regex) echo 400 ;;
     gbnf | schema | tokenizer) echo 2000 ;;
     *) echo 4096 ;;
@@ -46,11 +46,12 @@ for t in $targets; do
     mkdir -p "$here/seeds" "$here/corpus"
     build/fuzz/tests/test_fuzz_"$t" --to "$here/seeds" tests/fuzz/corpus/"$t" > /dev/null
     dict=()
-    [ ! -f "tests/fuzz/dict/$t.txt" ] || dict=(-dict="tests/fuzz/dict/$t.txt")
+    words=tests/fuzz/dict/${t/#model/gguf}.txt
+    [ ! -f "$words" ] || dict=(-dict="$words")
     start=$(date +%s)
     found=0
     profile=()
-    case $t in gguf | imatrix | safetensors) profile=(-use_value_profile=1) ;; esac # numbers matter more than shapes
+    case $t in gguf | model | imatrix | safetensors) profile=(-use_value_profile=1) ;; esac # numbers matter more than shapes
     cp build/fuzz/tests/fuzz_"$t" "$here/program" # so that a build meanwhile does not change it
     TIMEFORMAT='%U %S'
     { time "$here/program" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2560 -malloc_limit_mb=1024 \
