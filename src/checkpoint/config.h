@@ -5,8 +5,8 @@
 
 #include "checkpoint/conf.h"
 
-/* What the models differ in. Those up to QKV_BIAS are a class's own (archs.def), the others come from the
- * file. */
+/* What the models differ in. Those up to QKV_BIAS are a class's own (archs.def), the others come
+ * from the file. */
 enum {
     TRAIT_NONE = 0,
     TRAIT_NEIGHBOURS = 1 << 0,    /* GGUF rotates neighbours, the folder halves */

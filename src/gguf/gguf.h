@@ -86,7 +86,8 @@ const gguf_value *gguf_find(const gguf_file *f, const char *key);
 /* NULL when absent */
 const gguf_tensor *gguf_find_tensor(const gguf_file *f, const char *name);
 
-/* The bytes of rows [first, first + n), rows being what the last dimension counts; `out` has room. */
+/* The bytes of rows [first, first + n), rows being what the last dimension counts; `out` has
+ * room. */
 void gguf_copy_rows(const gguf_tensor *t, int64_t first, int64_t n, void *out);
 /* Bytes [at, at + n) of its data (all of its rows, where `data` is NULL) will hardly be read again:
  * those of a mapped file need not stay in memory. */

@@ -26,8 +26,8 @@ typedef struct safetensors_tensor {
 typedef struct safetensors safetensors;
 
 /* Opens and checks a file; a part named NAME-00002-of-00003.safetensors opens all of its parts as
- * one, `_files` opens just those given. On failure *out is NULL and the message names file, tensor and field. `_memory` borrows the
- * bytes. */
+ * one, `_files` opens just those given. On failure *out is NULL and the message names file, tensor
+ * and field. `_memory` borrows the bytes. */
 weft_status safetensors_open(const char *path, safetensors **out);
 weft_status safetensors_open_files(const char *const *paths, size_t n, safetensors **out);
 weft_status safetensors_open_memory(const void *data, size_t n, safetensors **out);
