@@ -21,7 +21,7 @@ typedef struct bpe_state {
 typedef struct bpe_work {
     const tokenizer *t;
     merge_work merge;
-    pre_work *pre;
+    pattern_work *pre;
     token_list *out;
 } bpe_work;
 
@@ -145,13 +145,12 @@ void bpe_close(tokenizer *t) {
 }
 
 weft_status bpe_begin(const tokenizer *t, size_t n, void **work) {
-    const bpe_state *s = t->state;
     bpe_work *w = mem_alloc(sizeof *w);
     *work = w;
     if (!w) return WEFT_NO_MEMORY;
     w->t = t;
     TRY(merge_work_open(&w->merge, n));
-    return pre_work_open(s->pre, &w->pre);
+    return pattern_work_open(&w->pre);
 }
 
 static weft_status encode_word(void *context, const char *word, size_t n) {
@@ -175,6 +174,6 @@ void bpe_end(void *work) {
     bpe_work *w = work;
     if (!w) return;
     merge_work_close(&w->merge);
-    pre_work_close(w->pre);
+    pattern_work_close(w->pre);
     mem_free(w);
 }

@@ -232,17 +232,18 @@ static weft_status push(const merger *m, merge_work *w, size_t *n_heap, uint32_t
     return WEFT_OK;
 }
 
+static weft_status reserve_cells(merge_work *w, size_t n) {
+    void *cells = w->cells;
+    weft_status status = mem_reserve(&cells, &w->cells_capacity, n, sizeof *w->cells);
+    w->cells = cells;
+    return status;
+}
+
 static weft_status fill_cells(const merger *m, merge_work *w, const char *text, size_t n,
                               uint32_t *n_cells) {
     uint32_t count = 0;
     for (size_t at = 0, bytes; at < n; at += bytes, count++) {
-        if (count >= w->cells_capacity) {
-            void *cells = w->cells;
-            weft_status status =
-                mem_reserve(&cells, &w->cells_capacity, count + 1, sizeof *w->cells);
-            w->cells = cells;
-            TRY(status);
-        }
+        if (count >= w->cells_capacity) TRY(reserve_cells(w, count + 1));
         uint32_t symbol = first_symbol(m, text, n, at, &bytes);
         w->cells[count] = (struct merge_symbol_cell){symbol, (uint32_t)at, count - 1, count + 1};
     }
@@ -251,10 +252,9 @@ static weft_status fill_cells(const merger *m, merge_work *w, const char *text, 
     return WEFT_OK;
 }
 
-static weft_status merge_long(const merger *m, merge_work *w, const char *text, size_t n,
-                              token_list *out) {
-    uint32_t n_cells;
-    TRY(fill_cells(m, w, text, n, &n_cells));
+/* Merges the first n_cells cells; n: where the text of the last one ends. */
+static weft_status merge_cells(const merger *m, merge_work *w, uint32_t n_cells, const char *text,
+                               size_t n, token_list *out) {
     size_t n_heap = 0;
     TRY(reserve_heap(w, n_cells));
     for (uint32_t i = 0; i + 1 < n_cells; i++) {
@@ -285,6 +285,29 @@ static weft_status merge_long(const merger *m, merge_work *w, const char *text, 
     return WEFT_OK;
 }
 
+static weft_status merge_long(const merger *m, merge_work *w, const char *text, size_t n,
+                              token_list *out) {
+    uint32_t n_cells;
+    TRY(fill_cells(m, w, text, n, &n_cells));
+    return merge_cells(m, w, n_cells, text, n, out);
+}
+
+weft_status merge_symbols(const merger *m, merge_work *w, const uint32_t *symbols, size_t n,
+                          token_list *out) {
+    if (!n) return WEFT_OK;
+    if (n <= SHORT) {
+        short_word s = {.n = (int)n};
+        memcpy(s.symbol, symbols, n * sizeof *symbols);
+        return merge_short(m, &s, "", out);
+    }
+    REQUIRE(n < DEAD, WEFT_LIMIT, "a word of %zu symbols is too long", n);
+    TRY(reserve_cells(w, n));
+    for (uint32_t i = 0; i < n; i++)
+        w->cells[i] = (struct merge_symbol_cell){symbols[i], 0, i - 1, i + 1};
+    w->cells[n - 1].next = MERGE_NONE;
+    return merge_cells(m, w, (uint32_t)n, "", 0, out);
+}
+
 static weft_status merge_word(const merger *m, merge_work *w, const char *text, size_t n,
                               token_list *out) {
     if (n <= SHORT * 4) {
@@ -300,23 +323,39 @@ static weft_status merge_word(const merger *m, merge_work *w, const char *text, 
     return merge_long(m, w, text, n, out);
 }
 
+static struct merge_word *cache_slot(const merge_work *w, const char *text, size_t n) {
+    return &w->cache[hash_bytes(text, n, 0) & (w->n_cache - 1)];
+}
+
+weft_status merge_recall(const merge_work *w, const char *text, size_t n, token_list *out,
+                         bool *found) {
+    *found = false;
+    if (n > CACHED_BYTES) return WEFT_OK;
+    const struct merge_word *slot = cache_slot(w, text, n);
+    if (!slot->n_ids || slot->n_text != n || memcmp(slot->text, text, n) != 0) return WEFT_OK;
+    *found = true;
+    for (uint32_t i = 0; i < slot->n_ids; i++) TRY(token_list_add(out, slot->ids[i]));
+    return WEFT_OK;
+}
+
+void merge_remember(merge_work *w, const char *text, size_t n, const int32_t *ids, size_t n_ids) {
+    if (n > CACHED_BYTES || !n_ids || n_ids > CACHED_IDS) return;
+    struct merge_word *slot = cache_slot(w, text, n);
+    memcpy(slot->text, text, n);
+    slot->n_text = (uint8_t)n;
+    slot->n_ids = (uint32_t)n_ids;
+    memcpy(slot->ids, ids, n_ids * sizeof *ids);
+}
+
 static weft_status cached_word(const merger *m, merge_work *w, const char *text, size_t n,
                                token_list *out) {
     if (n > CACHED_BYTES) return merge_word(m, w, text, n, out);
-    struct merge_word *slot = &w->cache[hash_bytes(text, n, 0) & (w->n_cache - 1)];
-    if (slot->n_ids && slot->n_text == n && !memcmp(slot->text, text, n)) {
-        for (uint32_t i = 0; i < slot->n_ids; i++) TRY(token_list_add(out, slot->ids[i]));
-        return WEFT_OK;
-    }
+    bool found;
+    TRY(merge_recall(w, text, n, out, &found));
+    if (found) return WEFT_OK;
     size_t first = out->n;
     TRY(merge_word(m, w, text, n, out));
-    size_t n_ids = out->n - first;
-    if (n_ids && n_ids <= CACHED_IDS) {
-        memcpy(slot->text, text, n);
-        slot->n_text = (uint8_t)n;
-        slot->n_ids = (uint32_t)n_ids;
-        memcpy(slot->ids, out->ids + first, n_ids * sizeof *slot->ids);
-    }
+    if (out->n > first) merge_remember(w, text, n, out->ids + first, out->n - first);
     return WEFT_OK;
 }
 

@@ -61,6 +61,14 @@ void merge_work_close(merge_work *w);
 weft_status merge_encode(const merger *m, merge_work *w, const char *text, size_t n,
                          token_list *out);
 
+/* Appends what merging makes of a row of n symbols, all of them token ids. */
+weft_status merge_symbols(const merger *m, merge_work *w, const uint32_t *symbols, size_t n,
+                          token_list *out);
+/* The cache of words, for those who find the symbols themselves. */
+weft_status merge_recall(const merge_work *w, const char *text, size_t n, token_list *out,
+                         bool *found);
+void merge_remember(merge_work *w, const char *text, size_t n, const int32_t *ids, size_t n_ids);
+
 weft_status token_list_add(token_list *l, int32_t id);
 
 #endif

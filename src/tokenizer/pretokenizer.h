@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "tokenizer/pattern.h"
 
 enum {
     PRE_WHOLE_WORDS = 1,    /* a word that is a token is not merged ("ignore_merges") */
@@ -19,21 +20,14 @@ typedef struct pretokenizer pretokenizer;
 
 /* The flags of a name; false when no row has it. */
 bool pretokenizer_find(const char *name, int *flags);
-/* Compiles the expressions of a name that pretokenizer_find knows. Machine code only with `jit`,
- * where the machine has it, and without WEFT_JIT=off in the environment (for systems that forbid
- * new code, and for valgrind); the result is the same. */
+/* Compiles the expressions of a name that pretokenizer_find knows; jit: see pattern_open. */
 weft_status pretokenizer_open(const char *name, bool jit, pretokenizer **out);
 void pretokenizer_close(pretokenizer *p);
-
-/* Scratch memory of one thread. */
-typedef struct pre_work pre_work;
-weft_status pre_work_open(const pretokenizer *p, pre_work **out);
-void pre_work_close(pre_work *w);
 
 typedef weft_status (*pre_word)(void *context, const char *word, size_t n);
 /* Calls word() for every piece of text[0..n), in order; together they are the text. The text is
  * valid UTF-8. */
-weft_status pretokenizer_split(const pretokenizer *p, pre_work *w, const char *text, size_t n,
+weft_status pretokenizer_split(const pretokenizer *p, pattern_work *w, const char *text, size_t n,
                                pre_word word, void *context);
 
 /* GPT-2's expression, as the byte-level pre-tokenizer of a tokenizer.json has it built in. */

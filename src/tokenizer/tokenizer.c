@@ -13,13 +13,18 @@
 #include "tokenizer/vocab.h"
 
 static const vocab_kind kinds[] = {
-#define TOKENIZER(model, name, bos, eos, space, bad)                                               \
-    {model,        name##_configure,                                                               \
-     name##_open,  name##_close,                                                                   \
-     name##_begin, name##_encode,                                                                  \
-     name##_end,   bos,                                                                            \
-     eos,          space,                                                                          \
-     bad},
+#define TOKENIZER(text, name, bos, eos, space, bad)                                                \
+    {.model = text,                                                                                \
+     .configure = name##_configure,                                                                \
+     .open = name##_open,                                                                          \
+     .close = name##_close,                                                                        \
+     .begin = name##_begin,                                                                        \
+     .encode = name##_encode,                                                                      \
+     .end = name##_end,                                                                            \
+     .adds_bos = bos,                                                                              \
+     .adds_eos = eos,                                                                              \
+     .adds_space = space,                                                                          \
+     .sees_bad_bytes = bad},
 #include "tokenizer/tokenizers.def"
 #undef TOKENIZER
 };
@@ -64,8 +69,7 @@ static int hex_digit(char c) {
                                   : -1;
 }
 
-/* The byte of "<0x0A>", -1 for any other text. */
-static int byte_token(token_text text) {
+int byte_token(token_text text) {
     if (text.n != 6 || memcmp(text.data, "<0x", 3) || text.data[5] != '>') return -1;
     int high = hex_digit(text.data[3]), low = hex_digit(text.data[4]);
     return high < 0 || low < 0 ? -1 : high * 16 + low;
@@ -237,7 +241,7 @@ static weft_status make_tries(tokenizer *t) {
 static weft_status open_parts(tokenizer *t, const tokenizer_desc *desc) {
     TRY(copy_tokens(t, desc));
     TRY(copy_special(t, desc));
-    TRY(t->kind->configure(t, desc));
+    if (t->kind->configure) TRY(t->kind->configure(t, desc));
     find_ends(t);
     TRY(make_pieces(t));
     TRY(make_tries(t));
@@ -253,9 +257,19 @@ weft_status tokenizer_open(const tokenizer_desc *desc, tokenizer **out) {
     REQUIRE(kind, WEFT_UNSUPPORTED, "tokenizer kind \"%.40s\" is not supported", desc->model);
     REQUIRE(desc->n_tokens && desc->n_tokens < INT32_MAX, WEFT_FORMAT,
             "a vocabulary of %zu tokens is none", desc->n_tokens);
-    tokenizer *t = mem_alloc(sizeof *t);
-    if (!t) return WEFT_NO_MEMORY;
+    return vocab_open(kind, NULL, desc, out);
+}
+
+weft_status vocab_open(const vocab_kind *kind, void *state, const tokenizer_desc *desc,
+                       tokenizer **out) {
+    *out = NULL;
+    tokenizer closing = {.state = state}, *t = mem_alloc(sizeof *t);
+    if (!t) {
+        kind->close(&closing);
+        return WEFT_NO_MEMORY;
+    }
     t->kind = kind;
+    t->state = state;
     weft_status status = open_parts(t, desc);
     if (status != WEFT_OK) {
         tokenizer_close(t);
@@ -274,6 +288,7 @@ void tokenizer_close(tokenizer *t) {
     str_free(&t->warning);
     mem_free(t->texts);
     mem_free(t->pieces);
+    mem_free(t->firsts);
     mem_free(t->scores);
     mem_free(t->kinds);
     mem_free(t->strips);
@@ -380,9 +395,13 @@ weft_status tokenizer_encode(const tokenizer *t, const char *text, size_t n, int
     size_t before = out->n;
     weft_status status = WEFT_OK;
     if (!t->kind->sees_bad_bytes) status = replace_bad_bytes(text, n, &copy);
+    if (copy.n) {
+        text = copy.data;
+        n = copy.n;
+    }
     if (status == WEFT_OK)
-        status = copy.n ? encode_valid(t, copy.data, copy.n, flags, out)
-                        : encode_valid(t, text, n, flags, out);
+        status = t->kind->encode_whole ? t->kind->encode_whole(t, text, n, flags, out)
+                                       : encode_valid(t, text, n, flags, out);
     str_free(&copy);
     if (status != WEFT_OK) out->n = before;
     return status;
@@ -408,6 +427,7 @@ static weft_status next_piece(const tokenizer *t, int32_t id, bool with_special,
                               token_text *piece) {
     TRY(find_piece(t, id, with_special, piece));
     if (!piece->n) return WEFT_OK;
+    if (t->firsts && !*is_started) *piece = t->firsts[id];
     bool drops = !*is_started && t->adds_space && t->marks_spaces && t->kinds[id] == TOKEN_NORMAL &&
                  piece->data[0] == ' ';
     *is_started = true;
@@ -417,6 +437,7 @@ static weft_status next_piece(const tokenizer *t, int32_t id, bool with_special,
 
 weft_status tokenizer_decode(const tokenizer *t, const int32_t *ids, size_t n, bool with_special,
                              str *out) {
+    if (t->kind->decode_whole) return t->kind->decode_whole(t, ids, n, with_special, out);
     bool is_started = false;
     for (size_t i = 0; i < n; i++) {
         token_text piece = {0};

@@ -25,6 +25,13 @@ typedef struct vocab_kind {
     weft_status (*encode)(const tokenizer *t, void *work, const char *text, size_t n,
                           bool follows_text, token_list *out);
     void (*end)(void *work);
+    /* In place of all of the above from `begin` on, and of tokenizer.c's own way to find added
+     * tokens, put marks around a text and decode: for a kind with rules of its own (hub_open.c).
+     * NULL for the others. */
+    weft_status (*encode_whole)(const tokenizer *t, const char *text, size_t n, int flags,
+                                token_list *out);
+    weft_status (*decode_whole)(const tokenizer *t, const int32_t *ids, size_t n, bool with_special,
+                                str *out);
     bool adds_bos, adds_eos, adds_space; /* defaults where the file says nothing */
     bool sees_bad_bytes;                 /* encode() gets them as they are, else U+FFFD for each */
 } vocab_kind;
@@ -35,6 +42,7 @@ struct tokenizer {
     size_t n_tokens;
     token_text *texts;  /* the vocabulary's spelling */
     token_text *pieces; /* the bytes a token stands for */
+    token_text *firsts; /* the same where a text begins with it; NULL: see tokenizer.c */
     float *scores;      /* NULL when there are none */
     uint8_t *kinds, *strips, *ends;
     map ids; /* text -> id: the first of equal texts */
@@ -49,6 +57,11 @@ struct tokenizer {
     str warning;
 };
 
+/* Makes a tokenizer of a kind that no GGUF has; `state` is its own from here on, also on failure.
+ */
+weft_status vocab_open(const vocab_kind *kind, void *state, const tokenizer_desc *desc,
+                       tokenizer **out);
+
 /* True when ordinary text may become this token. */
 bool vocab_is_text(const tokenizer *t, size_t id);
 /* GPT-2's byte alphabet (openai/gpt-2, encoder.py, bytes_to_unicode): bytes 33..126, 161..172 and
@@ -56,6 +69,8 @@ bool vocab_is_text(const tokenizer *t, size_t id);
  * a character, -1 for any other one. */
 int byte_alphabet_byte(int32_t code);
 int32_t byte_alphabet_code(uint8_t byte);
+/* The byte of "<0x0A>", -1 for any other text. */
+int byte_token(token_text text);
 
 /* The functions of the rows of tokenizers.def; a kind's file says what each does. */
 #define TOKENIZER_KIND(name)                                                                       \

@@ -9,6 +9,7 @@
 #include <utf8proc.h>
 
 #include "base/utf8.h"
+#include "tokenizer/letters.h"
 #include "tokenizer/merge.h"
 #include "tokenizer/vocab.h"
 
@@ -113,42 +114,19 @@ static bool is_space(int32_t c) {
            c == 0x2028 || c == 0x2029;
 }
 
-/* Categories C*: control, format, surrogate, private use and unassigned. */
-static bool is_dropped(int32_t c) {
-    utf8proc_category_t k = utf8proc_category(c);
-    return c == 0 || c == 0xFFFD || k == UTF8PROC_CATEGORY_CC || k == UTF8PROC_CATEGORY_CF ||
-           k == UTF8PROC_CATEGORY_CO || k == UTF8PROC_CATEGORY_CN;
-}
-
-static bool is_punctuation(int32_t c) {
-    if (c < 0x80)
-        return (c >= 33 && c <= 47) || (c >= 58 && c <= 64) || (c >= 91 && c <= 96) ||
-               (c >= 123 && c <= 126);
-    utf8proc_category_t k = utf8proc_category(c);
-    return k >= UTF8PROC_CATEGORY_PC && k <= UTF8PROC_CATEGORY_PO;
-}
-
-/* The ranges of bert.rs; 2B820..2B91F is missing there, and so here. */
-static bool is_chinese(int32_t c) {
-    return (c >= 0x4E00 && c <= 0x9FFF) || (c >= 0x3400 && c <= 0x4DBF) ||
-           (c >= 0x20000 && c <= 0x2A6DF) || (c >= 0x2A700 && c <= 0x2B73F) ||
-           (c >= 0x2B740 && c <= 0x2B81F) || (c >= 0x2B920 && c <= 0x2CEAF) ||
-           (c >= 0xF900 && c <= 0xFAFF) || (c >= 0x2F800 && c <= 0x2FA1F);
-}
-
 static weft_status add_character(const tokenizer *t, wpm_work *w, int32_t c, token_list *out) {
     const wpm_state *s = t->state;
     if (!s->keeps_accents && c >= 0x80 && utf8proc_category(c) == UTF8PROC_CATEGORY_MN)
         return WEFT_OK;
-    bool is_mark = is_punctuation(c);
+    bool is_mark = letter_is_punctuation(c);
     if (is_mark) TRY(end_word(t, w, out));
-    bool is_dotted_i =
-        c == 0x130 && !s->keeps_case; /* the one letter whose small form is two characters */
-    if (!s->keeps_case) c = is_dotted_i ? 'i' : utf8proc_tolower(c);
-    char bytes[4];
-    TRY(str_append(&w->word, bytes, (size_t)utf8_encode(c, bytes)));
-    if (is_dotted_i) TRY(str_append(&w->word, "\xCC\x87", 2));
-    w->n_characters += is_dotted_i ? 2 : 1;
+    int32_t small[2] = {c};
+    int n = s->keeps_case ? 1 : letter_lower(c, small);
+    for (int i = 0; i < n; i++) {
+        char bytes[4];
+        TRY(str_append(&w->word, bytes, (size_t)utf8_encode(small[i], bytes)));
+    }
+    w->n_characters += (size_t)n;
     return is_mark ? end_word(t, w, out) : WEFT_OK;
 }
 
@@ -164,8 +142,8 @@ weft_status wpm_encode(const tokenizer *t, void *work, const char *text, size_t 
             TRY(end_word(t, w, out));
             continue;
         }
-        if (is_dropped(c)) continue;
-        bool chinese = is_chinese(c);
+        if (letter_is_dropped(c)) continue;
+        bool chinese = letter_is_chinese(c);
         if (chinese) TRY(end_word(t, w, out));
         utf8proc_ssize_t n_parts = 1;
         parts[0] = c;

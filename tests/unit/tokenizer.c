@@ -590,14 +590,14 @@ static weft_status note_cut(void *context, const char *word, size_t n) {
 
 static void split_with(const char *name, bool jit, const char *text, size_t n, cuts *c) {
     pretokenizer *p;
-    pre_work *w;
+    pattern_work *w;
     assert_ok(pretokenizer_open(name, jit, &p));
-    assert_ok(pre_work_open(p, &w));
+    assert_ok(pattern_work_open(&w));
     c->n = 0;
     c->text = text;
     assert_ok(pretokenizer_split(p, w, text, n, note_cut, c));
     assert_int_equal(c->n ? c->at[c->n - 1] : 0, n);
-    pre_work_close(w);
+    pattern_work_close(w);
     pretokenizer_close(p);
 }
 
