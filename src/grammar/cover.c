@@ -26,6 +26,7 @@ static const uint8_t starts[] = {0x00, '\t', '\n', 0x0B, '\r', 0x0E, ' ', '!', '
                                  ';',  '<',  '=',  '>',  '?',  '@',  'A', 'G', '[',  '\\', ']', '^',
                                  '_',  '`',  'a',  'g',  '{',  '|',  '}', '~', 0x7F, 0x80};
 enum { N_ASCII = sizeof starts - 1 };
+static const cover_set small_letters = UINT64_C(3) << 38; /* a to f, g to z */
 
 static cover_set ascii_between(int lo, int hi) {
     cover_set groups = 0;
@@ -117,10 +118,23 @@ void cover_count(cover_tally *t, cover_set groups, int32_t to, int32_t frame) {
     if (t->n < MOST) t->targets[t->n++] = (struct cover_target){groups, to, frame};
 }
 
-static int count_bits(cover_set s) {
-    int n = 0;
-    for (; s; s &= s - 1) n++;
-    return n;
+/* How much of a text the groups are likely to make up: letters before any number of marks. */
+static int weigh(cover_set s) {
+    int weight = s & small_letters ? 64 : 0;
+    for (; s; s &= s - 1) weight++;
+    return weight;
+}
+
+const struct cover_target *cover_best(const cover_tally *t) {
+    const struct cover_target *best = NULL;
+    int most = 0;
+    for (int i = 0; i < t->n; i++) {
+        int n = weigh(t->targets[i].groups);
+        if (n <= most) continue;
+        most = n;
+        best = &t->targets[i];
+    }
+    return best;
 }
 
 uint8_t cover_run(const grammar *g, cover_set groups, int32_t to) {
@@ -128,18 +142,6 @@ uint8_t cover_run(const grammar *g, cover_set groups, int32_t to) {
     if (!groups) return 0;
     if (groups & ~then->groups || !then->run) return 1;
     return (uint8_t)(then->run < COVER_ENDLESS - 1 ? then->run + 1 : then->run);
-}
-
-const struct cover_target *cover_best(const cover_tally *t) {
-    const struct cover_target *best = NULL;
-    int most = 0;
-    for (int i = 0; i < t->n; i++) {
-        int n = count_bits(t->targets[i].groups);
-        if (n <= most) continue;
-        most = n;
-        best = &t->targets[i];
-    }
-    return best;
 }
 
 typedef struct finder {

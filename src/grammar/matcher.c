@@ -11,44 +11,15 @@
  * SPDX-License-Identifier: MIT */
 #include <string.h>
 
-#include "grammar/states.h"
-#include "grammar/vocab.h"
+#include "grammar/walk.h"
 
 enum { STATE_ENDED = -2 };                        /* an end token was accepted */
 static const size_t most_kept = (size_t)96 << 20; /* bytes of tables and masks, then they go */
 
-struct state_local {
-    uint32_t n_leaving; /* prefix-tree nodes below which the text has left the rule */
-    uint32_t data[];    /* n_words of the mask, then these */
-};
-
-/* The texts at which a walk stands: nodes [at, end) of the prefix tree, siblings, whose parent was
- * reached in `state`. While only characters of the slice were met (is_on_path), what goes on with
- * at most `budget` more of them was allowed before the walk; `pending` counts the missing bytes of
- * one that has begun. */
-typedef struct level {
-    uint32_t at, end;
-    int32_t state;
-    cover_set groups; /* of the state, with its run */
-    uint8_t run, budget, pending;
-    bool is_on_path;
-} level;
-
-/* The tokens that were allowed before the walk. is_exact: there are no more of the slice's groups
- * alone; is_sorted: the vocabulary's order puts subtrees of these groups last. */
-typedef struct slice {
-    cover_set groups;
-    bool is_exact, is_sorted;
-} slice;
-
 /* What the clones of a matcher share. */
 typedef struct engine {
-    states s;
-    const grammar_vocab *v;
-    level *levels; /* along the current path of the prefix tree */
-    uint32_t *leaving;
-    size_t n_leaving, leaving_capacity;
-    uint32_t *mask; /* scratch */
+    walk w;
+    token_set all; /* of one mask; its bits are the caller's */
     int n_users;
 } engine;
 
@@ -58,127 +29,15 @@ struct grammar_matcher {
     size_t n, capacity;
 };
 
-static void allow(const grammar_vocab *v, uint32_t *mask, uint32_t at, uint32_t end) {
-    for (; at < end; at++) {
-        uint32_t token = (uint32_t)v->order[at];
-        mask[token / 32] |= UINT32_C(1) << (token % 32);
-    }
-}
-
-/* Stands at the children of a node that was reached in `state`; false when none can come. */
-static bool open_level(engine *e, level *l, const trie_node *node, int32_t state) {
-    if (!e->s.list[state].has_cover) states_cover(&e->s, state);
-    const struct state *s = &e->s.list[state];
-    if (!(node->next & s->begun)) return false;
-    *l = (level){.at = node->child,
-                 .end = node->child + node->n_children,
-                 .state = state,
-                 .groups = s->groups,
-                 .run = s->run};
-    return true;
-}
-
-/* What a byte leaves of the budget. Texts of a grammar are well-formed, so counting is enough to
- * know where a character ends; the slices have all of UTF-8 past ASCII. */
-static void spend(level *to, const level *from, uint8_t byte, const slice *s) {
-    size_t length;
-    char c = (char)byte;
-    to->budget = from->budget;
-    if (byte < 0x80) {
-        if (from->pending || !(cover_of_char(&c, 1, &length) & s->groups)) return;
-    } else if (byte < 0xC0) {
-        if (!from->pending) return;
-        to->pending = from->pending - 1;
-    } else {
-        if (from->pending) return;
-        to->pending = byte < 0xE0 ? 1 : byte < 0xF0 ? 2 : 3;
-    }
-    if (!to->pending && !to->budget) return;
-    if (!to->pending) to->budget--;
-    to->is_on_path = true;
-}
-
-/* Walks the subtree of e->levels[0]. Allowed tokens are set in e->mask. Where the BOTTOM node is
- * met the node joins e->leaving. */
-static weft_status walk(engine *e, const slice *s) {
-    const grammar_vocab *v = e->v;
-    const uint8_t *classes = e->s.g->classes;
-    for (level *l = e->levels; l >= e->levels;) {
-        if (l->at == l->end) {
-            l--;
-            continue;
-        }
-        const trie_node *node = &v->nodes[l->at++];
-        if (l->is_on_path && !(node->groups & ~s->groups) &&
-            (node->most <= l->budget || s->is_exact)) {
-            if (s->is_sorted) l->at = l->end;
-            continue;
-        }
-        if (!(node->groups & ~l->groups) && node->most <= l->run) {
-            allow(v, e->mask, node->first, node->end);
-            continue;
-        }
-        int32_t class = classes[node->byte], to;
-        const int32_t *next = e->s.list[l->state].next;
-        to = next ? next[class] : STATE_UNKNOWN;
-        if (to == STATE_UNKNOWN) TRY(states_step(&e->s, l->state, class, &to));
-        if (to == STATE_DEAD) continue;
-        allow(v, e->mask, node->first, node->first + node->is_token);
-        if (!node->n_children) continue;
-        uint8_t flags = e->s.list[to].flags;
-        if (flags & STATE_POPS) {
-            TRY(mem_reserve((void **)&e->leaving, &e->leaving_capacity, e->n_leaving + 1,
-                            sizeof *e->leaving));
-            e->leaving[e->n_leaving++] = l->at - 1;
-        }
-        if (!(flags & STATE_HAS_BYTES) || !open_level(e, l + 1, node, to)) continue;
-        if (l->is_on_path) spend(l + 1, l, node->byte, s);
-        l++;
-    }
-    return WEFT_OK;
-}
-
-/* Walks all tokens from `state`, having taken those of a slice that it allows as they are. */
-static weft_status walk_all(engine *e, int32_t state) {
-    const grammar_vocab *v = e->v;
-    slice s = {0};
-    level *l = e->levels;
-    size_t bytes = v->n_words * sizeof *e->mask;
-    if (!open_level(e, l, &v->nodes[0], state)) {
-        memset(e->mask, 0, bytes);
-        return WEFT_OK;
-    }
-    for (int k = 0; k < VOCAB_N_SLICES && !l->is_on_path && l->run; k++) {
-        if (v->slices[k].groups & ~l->groups) continue;
-        int exact = -1;
-        s.groups = v->slices[k].groups;
-        s.is_sorted = k == 0;
-        l->budget = l->run < VOCAB_SLICE_MOST ? l->run : VOCAB_SLICE_MOST;
-        if (l->run <= VOCAB_SLICE_MOST)
-            TRY(states_exact_run(&e->s, state, s.groups, VOCAB_SLICE_MOST, &exact));
-        s.is_exact = exact > 0;
-        if (s.is_exact) l->budget = (uint8_t)exact;
-        l->is_on_path = true;
-        memcpy(e->mask, v->slices[k].masks + (size_t)(l->budget - 1) * v->n_words, bytes);
-    }
-    if (!l->is_on_path) memset(e->mask, 0, bytes);
-    return walk(e, &s);
-}
-
-/* The mask of a state that stands for a part of a set with its frame replaced by BOTTOM. */
+/* The tokens of a state that stands for a part of a set with its frame replaced by BOTTOM. */
 static weft_status make_local(engine *e, int32_t local) {
-    states *s = &e->s;
-    size_t n_words = e->v->n_words;
+    states *s = &e->w.s;
+    size_t bytes;
     if (s->list[local].local) return WEFT_OK;
-    e->n_leaving = 0;
-    TRY(walk_all(e, local));
-    size_t bytes = sizeof(struct state_local) + (n_words + e->n_leaving) * sizeof(uint32_t);
-    struct state_local *l = mem_alloc(bytes);
-    if (!l) return WEFT_NO_MEMORY;
-    l->n_leaving = (uint32_t)e->n_leaving;
-    memcpy(l->data, e->mask, n_words * sizeof *e->mask);
-    if (e->n_leaving) memcpy(l->data + n_words, e->leaving, e->n_leaving * sizeof *e->leaving);
-    s->list[local].local = l;
+    TRY(walk_all(&e->w, local));
+    struct state_tokens *kept = token_set_keep(&e->w.found, e->w.leaving, e->w.n_leaving, &bytes);
+    if (!kept) return WEFT_NO_MEMORY;
+    s->list[local].local = kept;
     s->n_bytes += bytes;
     return WEFT_OK;
 }
@@ -192,77 +51,79 @@ static weft_status part_state(states *s, uint32_t first, uint32_t n, int32_t fra
     return WEFT_OK;
 }
 
-static void add_mask(const engine *e, uint32_t *mask, const uint32_t *more) {
-    for (size_t i = 0; i < e->v->n_words; i++) mask[i] |= more[i];
+static void add_found(engine *e) {
+    const token_set *found = &e->w.found;
+    token_set *all = &e->all;
+    if (found->n > found->most) {
+        for (size_t i = 0; i < all->n_words; i++) all->mask[i] |= found->mask[i];
+        all->n = all->most + 1;
+        return;
+    }
+    for (size_t i = 0; i < found->n; i++) token_set_put(all, found->list[i]);
 }
 
-/* Adds to `mask` what the pairs [first, first + n), which share a frame, allow. Where the frame
- * makes a run of characters longer (the rule is one character, and it is called many times) the
- * part is looked at as it is: nearly every token would leave the rule. */
-static weft_status add_part(engine *e, uint32_t first, uint32_t n, uint32_t *mask) {
-    int32_t local, whole, below, frame = e->s.pairs[first].frame;
-    const grammar_vocab *v = e->v;
-    TRY(part_state(&e->s, first, n, e->s.bottom, &local));
-    TRY(part_state(&e->s, first, n, frame, &whole));
-    if (e->s.list[whole].run > e->s.list[local].run) {
-        TRY(walk_all(e, whole));
-        add_mask(e, mask, e->mask);
+/* Adds what the pairs [first, first + n), which share a frame, allow. Where the frame makes a run
+ * of characters longer (the rule is one character, and it is called many times) the part is looked
+ * at as it is: nearly every token would leave the rule. */
+static weft_status add_part(engine *e, uint32_t first, uint32_t n) {
+    states *s = &e->w.s;
+    int32_t local, whole, below, frame = s->pairs[first].frame;
+    TRY(part_state(s, first, n, s->bottom, &local));
+    TRY(part_state(s, first, n, frame, &whole));
+    if (s->list[whole].run > s->list[local].run) {
+        TRY(walk_all(&e->w, whole));
+        add_found(e);
         return WEFT_OK;
     }
     TRY(make_local(e, local));
-    const struct state_local *l = e->s.list[local].local;
-    add_mask(e, mask, l->data);
+    const struct state_tokens *l = s->list[local].local;
+    token_set_add(&e->all, l);
     if (!l->n_leaving) return WEFT_OK;
-    TRY(states_close(&e->s, frame, &below));
-    if (!(e->s.list[below].flags & STATE_HAS_BYTES)) return WEFT_OK;
-    memset(e->mask, 0, v->n_words * sizeof *e->mask);
-    for (uint32_t i = 0; i < l->n_leaving; i++) {
-        const trie_node *node = &v->nodes[l->data[v->n_words + i]];
-        if (open_level(e, e->levels, node, below)) TRY(walk(e, &(slice){0}));
-    }
-    add_mask(e, mask, e->mask);
+    TRY(states_close(s, frame, &below));
+    if (!(s->list[below].flags & STATE_HAS_BYTES)) return WEFT_OK;
+    TRY(walk_below(&e->w, state_tokens_leaving(l, &e->all), l->n_leaving, below));
+    add_found(e);
     return WEFT_OK;
 }
 
-static weft_status make_mask(engine *e, int32_t at, uint32_t *mask) {
-    states *s = &e->s;
+static weft_status make_mask(engine *e, int32_t at) {
+    states *s = &e->w.s;
+    const grammar_vocab *v = e->w.v;
+    size_t bytes;
     uint32_t end = s->list[at].first + s->list[at].n;
     for (uint32_t i = s->list[at].first, n; i < end; i += n) {
         for (n = 1; i + n < end && s->pairs[i + n].frame == s->pairs[i].frame;) n++;
-        if (s->g->nodes[s->pairs[i].node].kind == NFA_RANGE) TRY(add_part(e, i, n, mask));
+        if (s->g->nodes[s->pairs[i].node].kind == NFA_RANGE) TRY(add_part(e, i, n));
     }
     if (s->list[at].flags & STATE_ACCEPTS)
-        for (size_t k = 0; k < e->v->n_ends; k++)
-            mask[e->v->ends[k] / 32] |= UINT32_C(1) << (e->v->ends[k] % 32);
-    for (size_t i = 0; i < e->v->n_copies; i++) {
-        uint32_t of = (uint32_t)e->v->copies[i].of, copy = (uint32_t)e->v->copies[i].copy;
-        mask[copy / 32] |= (mask[of / 32] >> (of % 32) & 1) << (copy % 32);
+        for (size_t k = 0; k < v->n_ends; k++) token_set_put(&e->all, (uint32_t)v->ends[k]);
+    for (size_t i = 0; i < v->n_copies; i++) {
+        uint32_t of = (uint32_t)v->copies[i].of;
+        if (e->all.mask[of / 32] >> (of % 32) & 1)
+            token_set_put(&e->all, (uint32_t)v->copies[i].copy);
     }
+    struct state_tokens *kept = token_set_keep(&e->all, NULL, 0, &bytes);
+    if (!kept) return WEFT_NO_MEMORY;
+    s->list[at].mask = kept;
+    s->n_bytes += bytes;
     return WEFT_OK;
 }
 
 weft_status grammar_matcher_mask(grammar_matcher *m, uint32_t *bits) {
     REQUIRE(m && bits, WEFT_INVALID, "grammar_matcher_mask: an argument is NULL");
     engine *e = m->e;
+    states *s = &e->w.s;
     int32_t at = m->path[m->n];
-    size_t bytes = e->v->n_words * sizeof *bits;
-    if (at == STATE_ENDED) {
-        memset(bits, 0, bytes);
+    e->all.mask = bits;
+    e->all.n = 0;
+    memset(bits, 0, e->all.n_words * sizeof *bits);
+    if (at == STATE_ENDED) return WEFT_OK;
+    if (s->list[at].mask) {
+        token_set_add(&e->all, s->list[at].mask);
         return WEFT_OK;
     }
-    if (!e->s.list[at].mask) {
-        if (e->s.n_bytes > most_kept) states_forget(&e->s);
-        uint32_t *mask = mem_alloc(bytes);
-        weft_status status = mask ? make_mask(e, at, mask) : WEFT_NO_MEMORY;
-        if (status != WEFT_OK) {
-            mem_free(mask);
-            return status;
-        }
-        e->s.list[at].mask = mask;
-        e->s.n_bytes += bytes;
-    }
-    memcpy(bits, e->s.list[at].mask, bytes);
-    return WEFT_OK;
+    if (s->n_bytes > most_kept) states_forget(s);
+    return make_mask(e, at);
 }
 
 /* ---- following a text ------------------------------------------------------------------------ */
@@ -271,9 +132,9 @@ static weft_status advance(grammar_matcher *m, const char *bytes, size_t n, int3
     engine *e = m->e;
     *to = m->path[m->n];
     if (*to == STATE_ENDED) *to = STATE_DEAD;
-    if (e->s.n_bytes > most_kept) states_forget(&e->s);
+    if (e->w.s.n_bytes > most_kept) states_forget(&e->w.s);
     for (size_t i = 0; i < n && *to != STATE_DEAD; i++)
-        TRY(states_step(&e->s, *to, e->s.g->classes[(uint8_t)bytes[i]], to));
+        TRY(states_step(&e->w.s, *to, e->w.s.g->classes[(uint8_t)bytes[i]], to));
     return WEFT_OK;
 }
 
@@ -293,7 +154,7 @@ weft_status grammar_matcher_accept_bytes(grammar_matcher *m, const char *bytes, 
 
 weft_status grammar_matcher_accept(grammar_matcher *m, int32_t token) {
     REQUIRE(m, WEFT_INVALID, "grammar_matcher_accept: the matcher is NULL");
-    const grammar_vocab *v = m->e->v;
+    const grammar_vocab *v = m->e->w.v;
     REQUIRE(token >= 0 && (size_t)token < v->n_tokens, WEFT_INDEX, "token %d is out of range",
             token);
     int32_t to = STATE_DEAD;
@@ -307,7 +168,7 @@ weft_status grammar_matcher_accept(grammar_matcher *m, int32_t token) {
 
 bool grammar_matcher_may_end(const grammar_matcher *m) {
     int32_t at = m ? m->path[m->n] : STATE_DEAD;
-    return at == STATE_ENDED || (m && m->e->s.list[at].flags & STATE_ACCEPTS);
+    return at == STATE_ENDED || (m && m->e->w.s.list[at].flags & STATE_ACCEPTS);
 }
 
 size_t grammar_matcher_steps(const grammar_matcher *m) { return m ? m->n : 0; }
@@ -323,10 +184,8 @@ weft_status grammar_matcher_rollback(grammar_matcher *m, size_t steps) {
 
 static void engine_release(engine *e) {
     if (!e || --e->n_users > 0) return;
-    states_free(&e->s);
-    mem_free(e->levels);
-    mem_free(e->leaving);
-    mem_free(e->mask);
+    walk_free(&e->w);
+    mem_free(e->all.list);
     mem_free(e);
 }
 
@@ -345,16 +204,15 @@ weft_status grammar_matcher_open(const grammar *g, const grammar_vocab *v, gramm
     REQUIRE(g && v && out, WEFT_INVALID, "grammar_matcher_open: an argument is NULL");
     engine *e = mem_alloc(sizeof *e);
     if (!e) return WEFT_NO_MEMORY;
-    e->v = v;
     e->n_users = 1;
-    e->levels = mem_array(v->longest + 2, sizeof *e->levels);
-    e->mask = mem_array(v->n_words, sizeof *e->mask);
-    weft_status status = states_open(&e->s, g);
+    weft_status status = walk_open(&e->w, g, v);
     grammar_matcher *m = NULL;
-    if (!e->levels || !e->mask) status = WEFT_NO_MEMORY;
+    e->all = (token_set){.most = e->w.found.most, .n_words = v->n_words};
+    e->all.list = mem_array(e->all.most + 1, sizeof *e->all.list);
+    if (!e->all.list) status = WEFT_NO_MEMORY;
     if (status == WEFT_OK && !(m = new_matcher(e, 0))) status = WEFT_NO_MEMORY;
     if (status == WEFT_OK) {
-        m->path[0] = e->s.start;
+        m->path[0] = e->w.s.start;
         *out = m;
     }
     engine_release(e);

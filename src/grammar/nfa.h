@@ -95,7 +95,7 @@ struct grammar {
     uint8_t *flags;       /* of nodes: NFA_IS_* */
     uint8_t classes[256]; /* bytes that no node tells apart have one class */
     int n_classes;
-    uint8_t class_byte[256]; /* one byte of each class */
+    uint8_t class_byte[256]; /* the last byte of each class */
     struct nfa_closed {
         uint32_t first, n;
     } * closed; /* of nodes: what splits lead to is closures[first .. first + n), n = 0: not */

@@ -16,23 +16,27 @@
 enum { MOST_PAIRS = 1 << 16 };
 static const size_t most_bytes = (size_t)512 << 20;
 
-static int by_frame(const void *a, const void *b) {
-    const pair *x = a, *y = b;
-    if (x->frame != y->frame) return x->frame < y->frame ? -1 : 1;
-    return (x->node > y->node) - (x->node < y->node);
+/* By frame, then node: neither is negative. */
+static uint64_t order_of(const pair *p) { return (uint64_t)p->frame << 32 | (uint32_t)p->node; }
+
+static int by_order(const void *a, const void *b) {
+    uint64_t x = order_of(a), y = order_of(b);
+    return (x > y) - (x < y);
 }
 
+/* What a closure finds is sorted in pieces, so few pairs have far to go. */
 static void sort_pairs(pair *p, size_t n) {
-    if (n > 16) {
-        qsort(p, n, sizeof *p, by_frame);
+    enum { FEW = 64 };
+    if (n > FEW) {
+        qsort(p, n, sizeof *p, by_order);
         return;
     }
-    for (size_t i = 1; i < n; i++)
-        for (size_t k = i; k > 0 && by_frame(&p[k - 1], &p[k]) > 0; k--) {
-            pair swap = p[k];
-            p[k] = p[k - 1];
-            p[k - 1] = swap;
-        }
+    for (size_t i = 1; i < n; i++) {
+        pair moved = p[i];
+        size_t to = i;
+        for (; to > 0 && order_of(&p[to - 1]) > order_of(&moved); to--) p[to] = p[to - 1];
+        p[to] = moved;
+    }
 }
 
 static weft_status grow_slots(states *s) {
@@ -66,7 +70,7 @@ weft_status states_intern(states *s, pair *pairs, size_t n, int32_t *out) {
     size_t kept = 0;
     sort_pairs(pairs, n);
     for (size_t i = 0; i < n; i++)
-        if (!kept || by_frame(&pairs[kept - 1], &pairs[i])) pairs[kept++] = pairs[i];
+        if (!kept || order_of(&pairs[kept - 1]) != order_of(&pairs[i])) pairs[kept++] = pairs[i];
     if (2 * (s->n + 1) > s->n_slots) TRY(grow_slots(s));
     size_t at = hash_bytes(pairs, kept * sizeof *pairs, 1) & (s->n_slots - 1);
     for (; s->slots[at]; at = (at + 1) & (s->n_slots - 1)) {

@@ -25,9 +25,9 @@ typedef struct state {
     bool has_cover;
     uint8_t run; /* of a closed set, once has_cover: states_cover */
     cover_set groups, begun;
-    int32_t *next;  /* by class of byte, NULL until needed */
-    uint32_t *mask; /* matcher.c's: allowed tokens, NULL until needed */
-    struct state_local *local;
+    int32_t *next; /* by class of byte, NULL until needed */
+    /* matcher.c's, NULL until needed: the allowed tokens, and those of it as a part of a set */
+    struct state_tokens *mask, *local;
 } state;
 
 typedef struct states {

@@ -186,6 +186,8 @@ static weft_status order_tree(grammar_vocab *v, const entry *entries, size_t n) 
     if (status == WEFT_OK) {
         find_groups(v, entries, n, path, suffixes);
         sort_children(v);
+        for (uint32_t i = 0; i < v->nodes[0].n_children; i++)
+            v->by_byte[v->nodes[v->nodes[0].child + i].byte] = v->nodes[0].child + i;
     }
     mem_free(path);
     mem_free(suffixes);

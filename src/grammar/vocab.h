@@ -30,6 +30,7 @@ struct grammar_vocab {
      * is not of the first slice's groups, then the others, longest first. */
     trie_node *nodes;
     size_t n_nodes, capacity;
+    uint32_t by_byte[256];    /* the root's children, 0 = none */
     size_t n_tokens, n_words; /* words of 32 bits in a mask */
     int32_t *order;           /* the tokens, sorted by their bytes; of equal ones the first */
     size_t n_order;
