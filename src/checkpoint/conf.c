@@ -48,6 +48,12 @@ bool conf_int(const conf_value *value, int64_t *out) {
     return true;
 }
 
+bool conf_real(const conf_value *value, double *out) {
+    if (!json_is_number(value)) return false;
+    *out = json_number_value(value);
+    return true;
+}
+
 weft_status conf_get_int(const conf_value *object, const char *key, int64_t least, int64_t most,
                          int64_t otherwise, int64_t *out) {
     const conf_value *value = conf_find(object, key);
@@ -109,6 +115,7 @@ weft_status conf_get_array(const conf_value *object, const char *key, const conf
     return WEFT_OK;
 }
 
+bool conf_is_array(const conf_value *value) { return json_is_array(value); }
 const conf_value *conf_at(const conf_value *array, size_t i) { return json_array_get(array, i); }
 const char *conf_text(const conf_value *value) { return json_string_value(value); }
 

@@ -33,10 +33,12 @@ weft_status conf_get_object(const conf_value *object, const char *key, const con
 /* An array (*n 0 and NULL when absent), and its elements. */
 weft_status conf_get_array(const conf_value *object, const char *key, const conf_value **out,
                            size_t *n);
+bool conf_is_array(const conf_value *value);
 const conf_value *conf_at(const conf_value *array, size_t i);
 
 const char *conf_text(const conf_value *value); /* NULL for anything but a string */
 bool conf_int(const conf_value *value, int64_t *out);
+bool conf_real(const conf_value *value, double *out);
 /* Neither absent nor null, false, 0, "" or empty: what switches something on. */
 bool conf_is_set(const conf_value *value);
 

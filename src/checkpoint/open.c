@@ -41,6 +41,7 @@ static weft_status put_metadata(checkpoint *c, const char *folder, char *problem
     if (status == WEFT_OK)
         status = checkpoint_put_tokenizer(folder, (size_t)c->config.n_vocab, w, problem);
     if (status == WEFT_OK) status = checkpoint_put_templates(folder, w);
+    if (status == WEFT_OK) status = checkpoint_put_sampling(folder, w);
     if (status == WEFT_OK) status = gguf_writer_header(w, &c->metadata);
     gguf_writer_free(w);
     return status;

@@ -19,15 +19,20 @@ typedef struct checkpoint {
 /* FOLDER/NAME, appended to an empty `out`. */
 weft_status checkpoint_path(const char *folder, const char *name, str *out);
 
+/* vocabulary.c: a JSON file of the folder; *out is NULL where there is no such file. */
+weft_status checkpoint_read_json(const char *folder, const char *name, conf_value **out);
+
 /* weights.c: opens model.safetensors, or the files that the index names. */
 weft_status checkpoint_open_weights(const char *folder, safetensors **out);
 
-/* metadata.c: the architecture's keys, and those of the tokenizer and the chat templates. */
+/* metadata.c: the architecture's keys. */
 weft_status checkpoint_put_sizes(const checkpoint *c, const char *folder, gguf_writer *w);
-/* vocabulary.c. `problem` as in checkpoint_open. */
+/* vocabulary.c: those of the tokenizer (`problem` as in checkpoint_open) and the chat templates. */
 weft_status checkpoint_put_tokenizer(const char *folder, size_t n_vocab, gguf_writer *w,
                                      char *problem);
 weft_status checkpoint_put_templates(const char *folder, gguf_writer *w);
+/* sampling.c: what generation_config.json recommends. */
+weft_status checkpoint_put_sampling(const char *folder, gguf_writer *w);
 
 /* tensors.c: adds every tensor of the model to the file; all of the folder's must be used. */
 weft_status checkpoint_add_tensors(checkpoint *c, gguf_file *f);

@@ -23,8 +23,7 @@ static weft_status read_text(const char *folder, const char *name, char **text, 
     return status;
 }
 
-/* The same as JSON; NULL where there is no such file. */
-static weft_status read_json(const char *folder, const char *name, conf_value **out) {
+weft_status checkpoint_read_json(const char *folder, const char *name, conf_value **out) {
     str path = {0};
     *out = NULL;
     weft_status status = checkpoint_path(folder, name, &path);
@@ -67,33 +66,37 @@ weft_status checkpoint_open_tokenizer(const char *folder, size_t n_vocab, tokeni
 /* ---- where a text ends
  * ------------------------------------------------------------------------ */
 
-/* eos_token_id of a file: a number, a list of them, or absent. */
+static bool is_token(const conf_value *value, size_t n_vocab, int64_t *id) {
+    return conf_int(value, id) && *id >= 0 && (uint64_t)*id < n_vocab;
+}
+
+static weft_status take_ends(const conf_value *root, size_t n_vocab, int32_t *ids, size_t *n) {
+    const conf_value *value = conf_find(root, "eos_token_id"), *list;
+    size_t count;
+    int64_t id;
+    if (conf_int(value, &id)) {
+        REQUIRE(is_token(value, n_vocab, &id), WEFT_FORMAT, "key 'eos_token_id' is no token");
+        ids[(*n)++] = (int32_t)id;
+        return WEFT_OK;
+    }
+    TRY(conf_get_array(root, "eos_token_id", &list, &count));
+    REQUIRE(count <= MAX_ENDS, WEFT_LIMIT, "key 'eos_token_id' has %zu elements, the limit is %d",
+            count, MAX_ENDS);
+    for (size_t i = 0; i < count; i++) {
+        REQUIRE(is_token(conf_at(list, i), n_vocab, &id), WEFT_FORMAT,
+                "key 'eos_token_id' has an element that is no token");
+        ids[(*n)++] = (int32_t)id;
+    }
+    return WEFT_OK;
+}
+
+/* eos_token_id of a file: a number, a list of at most MAX_ENDS, or absent. */
 static weft_status read_ends(const char *folder, const char *file, size_t n_vocab, int32_t *ids,
                              size_t *n) {
     conf_value *root;
     *n = 0;
-    TRY(read_json(folder, file, &root));
-    const conf_value *value = conf_find(root, "eos_token_id");
-    weft_status status = WEFT_OK;
-    int64_t id;
-    if (conf_int(value, &id)) {
-        ids[(*n)++] = (int32_t)id;
-    } else if (value) {
-        const conf_value *list;
-        size_t count;
-        status = conf_get_array(root, "eos_token_id", &list, &count);
-        if (status == WEFT_OK && count > MAX_ENDS)
-            status = error_set(WEFT_LIMIT, "key 'eos_token_id' has %zu elements, the limit is %d",
-                               count, MAX_ENDS);
-        for (size_t i = 0; i < count && status == WEFT_OK; i++) {
-            if (!conf_int(conf_at(list, i), &id) || id < 0 || (uint64_t)id >= n_vocab)
-                status =
-                    error_set(WEFT_FORMAT, "key 'eos_token_id' has an element that is no token");
-            else ids[(*n)++] = (int32_t)id;
-        }
-    }
-    if (status == WEFT_OK && *n == 1 && (ids[0] < 0 || (size_t)ids[0] >= n_vocab))
-        status = error_set(WEFT_FORMAT, "key 'eos_token_id' is no token");
+    TRY(checkpoint_read_json(folder, file, &root));
+    weft_status status = take_ends(root, n_vocab, ids, n);
     conf_close(root);
     return status == WEFT_OK ? status : error_prefix(status, "%s", file);
 }
@@ -216,6 +219,8 @@ static weft_status put_configured(gguf_writer *w, const conf_value *value) {
     if (!value) return WEFT_OK;
     const char *text = conf_text(value);
     if (text) return put_template(w, "default", text);
+    REQUIRE(conf_is_array(value), WEFT_FORMAT,
+            "key 'chat_template' is neither a text nor a list of them");
     for (size_t i = 0; conf_at(value, i); i++) {
         const char *name, *named;
         TRY(conf_get_text(conf_at(value, i), "name", &name));
@@ -232,7 +237,7 @@ weft_status checkpoint_put_templates(const char *folder, gguf_writer *w) {
     conf_value *root;
     char *text;
     size_t n;
-    TRY(read_json(folder, "tokenizer_config.json", &root));
+    TRY(checkpoint_read_json(folder, "tokenizer_config.json", &root));
     weft_status status = put_configured(w, conf_find(root, "chat_template"));
     if (status != WEFT_OK) error_prefix(status, "tokenizer_config.json");
     conf_close(root);

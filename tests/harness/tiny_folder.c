@@ -115,6 +115,14 @@ static void write_file(const tiny_folder *f, const char *to, const char *name, c
     assert_int_equal(fclose(file), 0);
 }
 
+static void write_text(const tiny_folder *f, const char *to, const char *name, const char *text) {
+    str whole = {0};
+    if (!text) return;
+    assert_ok(str_text_append(&whole, text));
+    write_file(f, to, name, &whole);
+    str_free(&whole);
+}
+
 static void copy_file(const tiny_folder *f, const char *to, const char *name) {
     char path[256];
     static char bytes[1 << 16];
@@ -211,7 +219,10 @@ void tiny_folder_write_into(const tiny_folder *f, const char *to) {
     assert_ok(str_text_append(&config, f->config));
     write_file(f, to, "config.json", &config);
     copy_file(f, to, "tokenizer.json");
-    copy_file(f, to, "tokenizer_config.json");
+    if (!f->tokenizer_config) copy_file(f, to, "tokenizer_config.json");
+    write_text(f, to, "tokenizer_config.json", f->tokenizer_config);
+    write_text(f, to, "generation_config.json", f->generation);
+    write_text(f, to, "chat_template.jinja", f->template);
     for (int k = 0; k < f->n_shards; k++) {
         char file[64];
         if (f->n_shards == 1) snprintf(file, sizeof file, "model.safetensors");

@@ -21,14 +21,17 @@ typedef struct tiny_folder {
     int position[FOLDER_POSITIONS];
     float logits[FOLDER_POSITIONS][FOLDER_SHOWN]; /* every FOLDER_STEP-th of the vocabulary */
     /* What is wrong with the folder that is written; all-zero is nothing. */
-    const char *skip;      /* a tensor or file to leave out */
-    const char *extra;     /* a tensor nobody knows, of four elements */
-    const char *widen;     /* a tensor that gets one row more */
-    const char *type;      /* what the files call every tensor's type */
-    const char *index;     /* the index file's whole text */
-    bool is_off_by_one;    /* data at odd addresses */
-    bool has_tied_output;  /* lm_head.weight, the embedding's copy */
-    bool has_other_output; /* lm_head.weight, another */
+    const char *skip;             /* a tensor or file to leave out */
+    const char *extra;            /* a tensor nobody knows, of four elements */
+    const char *widen;            /* a tensor that gets one row more */
+    const char *type;             /* what the files call every tensor's type */
+    const char *index;            /* the index file's whole text */
+    const char *generation;       /* generation_config.json's whole text; NULL: no such file */
+    const char *template;         /* chat_template.jinja's; NULL: no such file */
+    const char *tokenizer_config; /* tokenizer_config.json's; NULL: as usual */
+    bool is_off_by_one;           /* data at odd addresses */
+    bool has_tied_output;         /* lm_head.weight, the embedding's copy */
+    bool has_other_output;        /* lm_head.weight, another */
 } tiny_folder;
 
 /* Reads the model of that name; the caller frees it. */

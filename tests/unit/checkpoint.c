@@ -223,6 +223,46 @@ static void wrong_files_are_refused(void **state) {
                  "name the folder");
 }
 
+/* Random changes of a byte or three: whatever is opened is closed again, and nothing else happens.
+ * WEFT_TEST_CHANGES says how many, for a long run under sanitizers. */
+static void change(rng *r, char *text, size_t n) {
+    static const char bytes[] = "{}[],:\"0123456789-.eE\\/ntfu";
+    for (int64_t k = rng_below(r, 3); k >= 0; k--)
+        text[rng_below(r, (int64_t)n)] = bytes[rng_below(r, sizeof bytes - 1)];
+}
+
+static void any_change_is_survived(void **state) {
+    (void)state;
+    const char *asked = getenv("WEFT_TEST_CHANGES");
+    int n_opened = 0, n = asked ? atoi(asked) : 400;
+    rng r = {7};
+    static const char tokenizer_config[] =
+        "{\"bos_token\": \"<s>\", \"chat_template\": [{\"name\": \"default\", "
+        "\"template\": \"x\"}], \"eos_token\": {\"content\": \"</s>\"}}";
+    static const char generation[] =
+        "{\"eos_token_id\": [257, 256, 4], \"top_k\": 20, \"top_p\": 0.5, \"do_sample\": true}";
+    for (int i = 0; i < n; i++) {
+        tiny_folder *f = tiny_folder_read(tiny_folder_name((int)rng_below(&r, 12)));
+        char config_text[sizeof tokenizer_config], generation_text[sizeof generation];
+        memcpy(config_text, tokenizer_config, sizeof config_text);
+        memcpy(generation_text, generation, sizeof generation_text);
+        f->tokenizer_config = config_text;
+        f->generation = generation_text;
+        if (i % 4 == 0) change(&r, config_text, sizeof config_text - 1);
+        else if (i % 4 == 1) change(&r, generation_text, sizeof generation_text - 1);
+        else change(&r, f->config, strlen(f->config));
+        char problem[CHECKPOINT_PROBLEM];
+        gguf_file *file;
+        weft_status status = checkpoint_open_path(tiny_folder_write(f), problem, &file);
+        assert_true((status == WEFT_OK) == (file != NULL));
+        assert_true(status == WEFT_OK || strlen(weft_message()) > 0);
+        n_opened += status == WEFT_OK;
+        gguf_close(file);
+        free(f);
+    }
+    assert_true(n_opened > 0 && n_opened < n);
+}
+
 /* ---- what a folder becomes
  * -------------------------------------------------------------------- */
 
@@ -264,6 +304,93 @@ static void keys_are_those_of_gguf(void **state) {
             fail_msg("%s is %g", key, value);
     }
     gguf_close(file);
+    free(f);
+}
+
+/* The value of a string key, "" where it is absent. */
+static const char *text_of(const gguf_file *file, const char *key) {
+    static char text[200];
+    gguf_string s = {"", 0};
+    weft_status status = WEFT_OK;
+    gguf_get_string(file, key, &s, &status);
+    assert_true(s.n < sizeof text);
+    memcpy(text, s.data, s.n);
+    text[s.n] = 0;
+    return text;
+}
+
+static double number_of(const gguf_file *file, const char *key) {
+    double value = -1;
+    weft_status status = WEFT_OK;
+    gguf_get_f64(file, key, &value, &status);
+    return value;
+}
+
+static void chat_templates_are_kept(void **state) {
+    (void)state;
+    const char *key = "tokenizer.chat_template", *tools = "tokenizer.chat_template.tool_use";
+    tiny_folder *f = tiny_folder_read("llama");
+    f->tokenizer_config = "{\"chat_template\": [{\"name\": \"default\", \"template\": \"A\"}, "
+                          "{\"name\": \"tool_use\", \"template\": \"B\"}]}";
+    gguf_file *file = open_model(f);
+    assert_string_equal(text_of(file, key), "A");
+    assert_string_equal(text_of(file, tools), "B");
+    gguf_close(file);
+    f->template = "C\n";
+    file = open_model(f);
+    assert_string_equal(text_of(file, key), "C\n");
+    assert_string_equal(text_of(file, tools), "B");
+    gguf_close(file);
+    f->template = NULL;
+    f->tokenizer_config = "{\"chat_template\": [{\"name\": \"default\"}]}";
+    fails(f, "element 0 has no name and template");
+    f->tokenizer_config = "{\"chat_template\": 3}";
+    fails(f, "key 'chat_template' is neither a text nor a list");
+    f->tokenizer_config = "{\"chat_template\": ";
+    fails(f, "tokenizer_config.json");
+    f->tokenizer_config = NULL;
+    file = open_model(f);
+    assert_true(strlen(text_of(file, key)) > 10);
+    gguf_close(file);
+    free(f);
+}
+
+static void ends_and_sampling_are_kept(void **state) {
+    (void)state;
+    const char *eos = "tokenizer.ggml.eos_token_id", *eot = "tokenizer.ggml.eot_token_id";
+    tiny_folder *f = tiny_folder_read("llama");
+    f->generation = "{\"eos_token_id\": [257, 256], \"temperature\": 0.5, \"top_k\": 20, "
+                    "\"top_p\": 1, \"do_sample\": true}";
+    gguf_file *file = open_model(f);
+    assert_true(number_of(file, eos) == 257);
+    assert_true(number_of(file, eot) == 256);
+    assert_true(number_of(file, "general.sampling.temp") == 0.5);
+    assert_true(number_of(file, "general.sampling.top_k") == 20);
+    assert_true(number_of(file, "general.sampling.top_p") == 1);
+    assert_true(number_of(file, "general.sampling.min_p") == -1);
+    gguf_close(file);
+    f->generation = "{\"temperature\": 0.5, \"do_sample\": false}";
+    file = open_model(f);
+    assert_true(number_of(file, eos) == 257);
+    assert_true(number_of(file, eot) == -1);
+    assert_true(number_of(file, "general.sampling.temp") == -1);
+    gguf_close(file);
+    static const struct {
+        const char *text, *part;
+    } bad[] = {{"{\"eos_token_id\": \"x\"}", "'eos_token_id' is no array"},
+               {"{\"eos_token_id\": -1}", "'eos_token_id' is no token"},
+               {"{\"eos_token_id\": 272}", "'eos_token_id' is no token"},
+               {"{\"eos_token_id\": 4294967553}", "'eos_token_id' is no token"},
+               {"{\"eos_token_id\": [1, 272]}", "'eos_token_id' has an element"},
+               {"{\"eos_token_id\": [[1]]}", "'eos_token_id' has an element"},
+               {"{\"temperature\": \"hot\"}", "'temperature' is no number"},
+               {"{\"top_k\": -2}", "'top_k' is -2"},
+               {"{\"do_sample\": 1}", "'do_sample' is neither"},
+               {"[]", "generation_config.json"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        f->generation = bad[i].text;
+        fails(f, bad[i].part);
+    }
     free(f);
 }
 
@@ -427,7 +554,10 @@ int main(void) {
         cmocka_unit_test(wrong_sizes_are_refused),
         cmocka_unit_test(wrong_tensors_are_refused),
         cmocka_unit_test(wrong_files_are_refused),
+        cmocka_unit_test(any_change_is_survived),
         cmocka_unit_test(keys_are_those_of_gguf),
+        cmocka_unit_test(chat_templates_are_kept),
+        cmocka_unit_test(ends_and_sampling_are_kept),
         cmocka_unit_test(experts_are_stacked),
         cmocka_unit_test(vectors_are_f32_in_the_file),
         cmocka_unit_test(nothing_half_written_is_left),
