@@ -330,6 +330,11 @@ static weft_status read_names(reader *r, const char *key, json_t *value) {
     return schema_push(r->s, &r->out->names, value);
 }
 
+static weft_status read_has(reader *r, const char *key, json_t *value) {
+    (void)key;
+    return schema_push(r->s, &r->out->has, value);
+}
+
 static weft_status read_required(reader *r, const char *key, json_t *value) {
     size_t i;
     json_t *one;
@@ -504,6 +509,8 @@ static const struct keyword {
     {"propertyNames", read_names, false},
     {"required", read_required, false},
     {SCHEMA_TYPES, read_types, false},
+    {SCHEMA_HAS, read_has, false},
+    {SCHEMA_FROM, read_contains, false},
     {SCHEMA_NOT_VALUES, read_not_values, false},
     {SCHEMA_NOT_MULTIPLE, read_multiple, false},
     {SCHEMA_NOT_PATTERN, read_pattern, false},

@@ -129,6 +129,7 @@ typedef struct grid {
     const list_shape *l;
     json_t *kind;               /* what is counted */
     int64_t few, many;          /* how many; many < 0 = no limit */
+    int64_t from;               /* items before this one are not counted */
     int64_t n_places, n_counts; /* the last of each stands for more */
     int32_t *nodes;             /* n_places * n_counts */
 } grid;
@@ -139,6 +140,7 @@ static weft_status read_contains(schema *s, const schema_flat *f, grid *g) {
         return schema_fail(s, WEFT_UNSUPPORTED, "two \"contains\" at once are not supported");
     json_t *few = json_object_get(one, "minContains"), *many = json_object_get(one, "maxContains");
     g->kind = json_object_get(one, "contains");
+    g->from = json_integer_value(json_object_get(one, SCHEMA_FROM));
     g->few = few ? (int64_t)json_number_value(few) : 1;
     g->many = many ? (int64_t)json_number_value(many) : -1;
     return WEFT_OK;
@@ -155,7 +157,8 @@ static weft_status add_item_edge(schema *s, grid *g, int64_t place, int64_t coun
     json_t *all = NULL, *own = l->rest, *whole;
     nfa_frag f = {0};
     int32_t rule;
-    if ((l->most >= 0 && place >= l->most) || (is_counted && g->many >= 0 && count >= g->many))
+    if ((is_counted && place < g->from) || (l->most >= 0 && place >= l->most) ||
+        (is_counted && g->many >= 0 && count >= g->many))
         return WEFT_OK;
     if (item >= 0) TRY(item_schema(s, l->f, item, &own));
     TRY(schema_push(s, &all, own));
@@ -201,8 +204,9 @@ static weft_status build_grid(schema *s, const list_shape *l, nfa_frag *f) {
     if (g.many >= 0 && g.many < g.few) return nfa_fail(&s->b, f);
     if (!g.few && g.many < 0) return build_chain(s, l, f);
     int64_t last = l->most >= 0 ? l->most : l->least > l->n ? l->least : l->n;
+    if (l->most < 0 && g.from > last) last = g.from;
     g.n_counts = (g.many >= 0 ? g.many : g.few) + 1;
-    if (last < g.n_counts && l->most < 0) last = g.n_counts; /* counts never exceed places */
+    if (l->most < 0) last += g.n_counts; /* counts never exceed places */
     g.n_places = last + 1;
     if (g.n_places > NFA_MOST_NODES || g.n_counts > NFA_MOST_NODES / g.n_places)
         return schema_fail(s, WEFT_LIMIT,

@@ -195,8 +195,8 @@ static weft_status negate_items(negation *n, const char *key, json_t *value) {
     if (json_is_true(value)) return WEFT_OK;
     if (json_is_false(value))
         return add(n, json_pack("{s:s,s:i}", "type", "array", "minItems", (int)n_prefix + 1));
-    if (n_prefix) return refuse(n, key);
-    return add(n, json_pack("{s:s,s:{s:O}}", "type", "array", "contains", "not", value));
+    return add(n, json_pack("{s:s,s:{s:O},s:i}", "type", "array", "contains", "not", value,
+                            SCHEMA_FROM, (int)n_prefix));
 }
 
 static weft_status negate_contains(negation *n, const char *key, json_t *value) {
@@ -279,6 +279,45 @@ static weft_status negate_types(negation *n, const char *key, json_t *value) {
     return add(n, json_pack("{s:i}", key, (int)(TYPE_ALL & ~types)));
 }
 
+/* Some member whose name is of the schema `name` and whose value is not of `value`; takes over
+ * `name`. */
+static weft_status add_has(negation *n, json_t *name, json_t *value) {
+    return add(n, json_pack("{s:s,s:{s:o,s:{s:O}}}", "type", "object", SCHEMA_HAS, "key", name,
+                            "value", "not", value));
+}
+
+static weft_status negate_patterns(negation *n, const char *key, json_t *value) {
+    const char *pattern;
+    json_t *one;
+    (void)key;
+    json_object_foreach(value, pattern, one) {
+        if (!json_is_true(one)) TRY(add_has(n, json_pack("{s:s}", "pattern", pattern), one));
+    }
+    return WEFT_OK;
+}
+
+/* A name that neither properties nor patternProperties speak of. */
+static weft_status negate_additional(negation *n, const char *key, json_t *value) {
+    json_t *names = json_array(), *all = json_array(), *one;
+    const char *name;
+    int failed = !names || !all;
+    (void)key;
+    json_object_foreach(json_object_get(n->in, "properties"), name, one) failed |=
+        json_array_append_new(names, json_string(name));
+    failed |= json_array_append_new(all, json_pack("{s:O}", SCHEMA_NOT_VALUES, names));
+    json_object_foreach(json_object_get(n->in, "patternProperties"), name, one) failed |=
+        json_array_append_new(all, json_pack("{s:s}", SCHEMA_NOT_PATTERN, name));
+    json_decref(names);
+    if (failed || json_is_true(value)) json_decref(all);
+    if (failed) return error_set(WEFT_NO_MEMORY, "out of memory");
+    return json_is_true(value) ? WEFT_OK : add_has(n, json_pack("{s:o}", "allOf", all), value);
+}
+
+static weft_status negate_names(negation *n, const char *key, json_t *value) {
+    (void)key;
+    return add_has(n, json_pack("{s:O}", "not", value), json_false());
+}
+
 static weft_status negate_nothing(negation *n, const char *key, json_t *value) {
     (void)n;
     (void)key;
@@ -316,6 +355,9 @@ weft_status schema_negate(schema *s, json_t *in, json_t **out) {
                  {"format", negate_format},
                  {"required", negate_required},
                  {"properties", negate_properties},
+                 {"patternProperties", negate_patterns},
+                 {"additionalProperties", negate_additional},
+                 {"propertyNames", negate_names},
                  {"prefixItems", negate_prefix},
                  {"items", negate_items},
                  {"contains", negate_contains},
@@ -351,7 +393,6 @@ weft_status schema_negate(schema *s, json_t *in, json_t **out) {
             TRY(known[i].negate(&n, key, value));
             is_known = true;
         }
-        if (!is_known && !strcmp(key, "additionalProperties") && json_is_true(value)) continue;
         if (!is_known) return refuse(&n, key);
     }
     *out = json_false();

@@ -19,6 +19,7 @@ typedef struct property {
     const char *name;
     json_t *schema; /* NULL: it may not be there, but its name is taken */
     bool is_required;
+    json_t *wanted; /* the schema of one that is the member that must be there, or NULL */
 } property;
 
 /* A pattern of patternProperties, and of which of f->objects. */
@@ -28,7 +29,8 @@ typedef struct key_pattern {
 } key_pattern;
 
 typedef struct key_class {
-    int32_t key, value; /* rules */
+    int32_t key, value,
+        wanted; /* rules; wanted: of values of the member that must be there, or -1 */
 } key_class;
 
 typedef struct object_shape {
@@ -39,6 +41,7 @@ typedef struct object_shape {
     key_pattern patterns[REGULAR_MOST_PARTS];
     regular automata[REGULAR_MOST_PARTS];
     size_t n_patterns;
+    json_t *has;  /* the value of the member that must be there; its keys are the last pattern's */
     json_t *only; /* the names allowed, where propertyNames names them */
     bool has_names, allows_none;
     schema_language *names; /* what propertyNames says */
@@ -113,6 +116,50 @@ static bool is_allowed(const object_shape *o, const char *name) {
     return !o->has_names || regular_all_has(&o->names->all, name, strlen(name));
 }
 
+/* The member that must be somewhere: the automaton of its keys becomes one more pattern. */
+static weft_status read_has(schema *s, object_shape *o) {
+    json_t *one = json_array_get(o->f->has, 0);
+    spelling plain = {.is_json = false};
+    nfa_builder b = {0};
+    nfa_frag f = {0};
+    schema_flat key;
+    if (!one) return WEFT_OK;
+    if (json_array_size(o->f->has) > 1 || o->n_patterns == REGULAR_MOST_PARTS)
+        return schema_fail(s, WEFT_UNSUPPORTED,
+                           "two keywords on names of properties that must not hold (not, if, "
+                           "oneOf) are not supported at once");
+    TRY(schema_flatten(s, json_object_get(one, "key"), &key));
+    if (key.any_of || key.one_of || key.values)
+        return schema_fail(s, WEFT_UNSUPPORTED,
+                           "this \"propertyNames\" is not supported in what must not hold (not, "
+                           "if, oneOf)");
+    schema_language *l = mem_alloc(sizeof *l);
+    if (!l) return WEFT_NO_MEMORY;
+    weft_status status = schema_text_language(s, &key, l);
+    if (status == WEFT_OK)
+        status = key.types & TYPE_STRING ? regular_emit(&l->all, &plain, &b, &f) : nfa_fail(&b, &f);
+    if (status == WEFT_OK) status = regular_make(&b, &f, NULL, 0, &o->automata[o->n_patterns]);
+    if (status == WEFT_OK) o->patterns[o->n_patterns++] = (key_pattern){SIZE_MAX, NULL};
+    if (status == WEFT_OK) o->has = json_object_get(one, "value");
+    nfa_builder_free(&b);
+    schema_language_free(l);
+    mem_free(l);
+    return status;
+}
+
+/* A member's schema if it is to be the one that must be there; NULL: its key is not of that kind. */
+static weft_status wanted_schema(schema *s, const object_shape *o, bool is_of_kind, json_t *value,
+                                 json_t **out) {
+    json_t *all = NULL;
+    *out = NULL;
+    if (!o->has || !is_of_kind) return WEFT_OK;
+    TRY(schema_push(s, &all, value));
+    TRY(schema_push(s, &all, o->has));
+    TRY(schema_both(s, all, out));
+    if (json_is_false(*out)) *out = NULL;
+    return WEFT_OK;
+}
+
 /* All that is said of the value of a key: `name`, or any that matches the patterns in `set`. */
 static weft_status value_schema(schema *s, const object_shape *o, const char *name, uint32_t set,
                                 json_t **out) {
@@ -150,9 +197,11 @@ static weft_status add_property(schema *s, object_shape *o, const char *name) {
     TRY(mem_reserve((void **)&o->list, &o->capacity, o->n + 1, sizeof *o->list));
     property *p = &o->list[o->n++];
     *p = (property){.name = name};
-    if (!is_allowed(o, name)) p->schema = json_false();
-    else TRY(value_schema(s, o, name, 0, &p->schema));
-    return WEFT_OK;
+    json_t *value = json_false();
+    if (is_allowed(o, name)) TRY(value_schema(s, o, name, 0, &value));
+    p->schema = value;
+    bool is_of_kind = o->has && regular_has(&o->automata[o->n_patterns - 1], name, strlen(name));
+    return wanted_schema(s, o, is_of_kind, value, &p->wanted);
 }
 
 static weft_status read_properties(schema *s, object_shape *o) {
@@ -198,12 +247,14 @@ static weft_status define_classes(schema *s, object_shape *o, const regular_all 
     size_t n = 1;
     if (o->n_patterns) TRY(regular_sort(base, o->automata, o->n_patterns, sets, MOST_CLASSES, &n));
     for (size_t i = 0; i < n; i++) {
-        key_class c;
-        json_t *value;
+        key_class c = {.wanted = -1};
+        json_t *value, *wanted;
         TRY(value_schema(s, o, NULL, sets[i], &value));
         if (json_is_false(value)) continue;
         TRY(schema_rule(s, value, sets[i] ? "patternProperties" : "additionalProperties",
                         &c.value));
+        TRY(wanted_schema(s, o, o->has && sets[i] >> (o->n_patterns - 1) & 1, value, &wanted));
+        if (wanted) TRY(schema_rule(s, wanted, "additionalProperties", &c.wanted));
         TRY(define_key(s, o, base, sets[i], &c.key));
         o->classes[o->n_classes++] = c;
     }
@@ -260,78 +311,137 @@ static weft_status add_value(schema *s, int32_t rule, nfa_frag *f) {
     return schema_add_call(s, rule, f);
 }
 
-/* A member, with a comma before it unless it is the first: `name`, or one of the others (NULL). */
-static weft_status build_member(schema *s, const object_shape *o, const char *name, int32_t rule,
-                                bool is_first, nfa_frag *f) {
-    nfa_frag key = {0}, one = {0};
+/* A member of that name, with a comma before it unless it is the first. */
+static weft_status build_member(schema *s, const char *name, int32_t rule, bool is_first,
+                                nfa_frag *f) {
+    nfa_frag key = {0};
     TRY(nfa_empty(&s->b, f));
     if (!is_first) TRY(schema_add_text(s, ",", f));
     if (!is_first) TRY(schema_add_call(s, s->space, f));
-    if (name) {
-        TRY(build_key(s, name, &key));
-        TRY(add_value(s, rule, &key));
-    }
-    for (size_t i = 0; !name && i < o->n_classes; i++) {
-        nfa_frag *part = i ? &one : &key;
-        TRY(nfa_call(&s->b, o->classes[i].key, part));
-        TRY(add_value(s, o->classes[i].value, part));
-        if (i) TRY(nfa_either(&s->b, &key, &one));
-    }
+    TRY(build_key(s, name, &key));
+    TRY(add_value(s, rule, &key));
     nfa_concat(&s->b, f, &key);
     return WEFT_OK;
 }
 
+/* One of the others; is_wanted: that is the member that must be there. */
+static weft_status build_other(schema *s, const object_shape *o, bool is_wanted, bool is_first,
+                               nfa_frag *f) {
+    nfa_frag any = {0}, one = {0};
+    bool has_any = false;
+    TRY(nfa_empty(&s->b, f));
+    if (!is_first) TRY(schema_add_text(s, ",", f));
+    if (!is_first) TRY(schema_add_call(s, s->space, f));
+    for (size_t i = 0; i < o->n_classes; i++) {
+        const key_class *c = &o->classes[i];
+        if (is_wanted && c->wanted < 0) continue;
+        TRY(nfa_call(&s->b, c->key, &one));
+        TRY(add_value(s, is_wanted ? c->wanted : c->value, &one));
+        if (has_any) TRY(nfa_either(&s->b, &any, &one));
+        else any = one;
+        has_any = true;
+    }
+    if (!has_any) TRY(nfa_fail(&s->b, &any));
+    nfa_concat(&s->b, f, &any);
+    return WEFT_OK;
+}
+
+/* A state is how many members there are (0 to n_counts - 1; the last stands for more unless `most`
+ * is given), and, in two rows, whether the member that must be there has yet to come (row 0). */
 typedef struct members {
     const object_shape *o;
-    int64_t n_counts; /* 0 to n_counts - 1 members; the last stands for more unless most is given */
-    int32_t *now, *next; /* by count: where a text is before property i, and after it */
-    int32_t more;        /* after one of the others */
+    int64_t n_counts;
+    int n_rows;          /* 1: there is none that must be there */
+    int32_t *now, *next; /* by row and count: where a text is before property i, and after it */
+    int32_t more[2];     /* by row: after one of the others */
     int32_t out;
 } members;
 
-/* After all that is named: the others, `least` to `most` members in all. */
-static weft_status build_others(schema *s, members *m) {
-    const object_shape *o = m->o;
-    nfa_builder *b = &s->b;
+static int32_t *cell(const members *m, int32_t *list, int row, int64_t count) {
+    return &list[row * m->n_counts + count];
+}
+
+/* One of the others from row `row`, as one more way in *hub; `more` is where it leads. */
+static weft_status add_other(schema *s, members *m, int row, bool is_first, const int32_t more[2],
+                             int32_t *hub) {
     nfa_frag one = {0};
-    for (int64_t c = 0; c < m->n_counts; c++) m->next[c] = c >= o->least ? m->out : NFA_NONE;
-    if (!o->n_classes) return WEFT_OK;
-    if (o->most < 0) {
-        TRY(build_member(s, o, NULL, 0, false, &one));
-        TRY(nfa_repeat(b, &one, 0, -1));
-        b->nodes[one.out].next = m->out;
-        m->more = one.start;
-    } else m->more = m->out;
-    for (int64_t c = m->n_counts - 1; c >= 0; c--) { /* more: how many are left grows as c falls */
-        if (o->most >= 0 && c >= o->most) continue;
-        if (c + 1 >= o->least) {
-            TRY(build_member(s, o, NULL, 0, c == 0, &one));
-            b->nodes[one.out].next = m->more;
-            TRY(schema_add_way(s, one.start, &m->next[c]));
-        }
-        if (o->most < 0 || c == 0) continue;
-        TRY(build_member(s, o, NULL, 0, false, &one));
-        b->nodes[one.out].next = m->more;
-        m->more = m->out;
-        TRY(schema_add_way(s, one.start, &m->more));
+    if (more[row] != NFA_NONE) {
+        TRY(build_other(s, m->o, false, is_first, &one));
+        s->b.nodes[one.out].next = more[row];
+        TRY(schema_add_way(s, one.start, hub));
+    }
+    if (row + 1 == m->n_rows || more[row + 1] == NFA_NONE) return WEFT_OK;
+    TRY(build_other(s, m->o, true, is_first, &one));
+    s->b.nodes[one.out].next = more[row + 1];
+    return schema_add_way(s, one.start, hub);
+}
+
+/* Without a limit: any number of others in a loop. */
+static weft_status build_loops(schema *s, members *m) {
+    int32_t hub;
+    for (int row = 0; row < m->n_rows; row++)
+        TRY(nfa_add(&s->b, NFA_SPLIT, NFA_NONE, NFA_NONE, &m->more[row]));
+    for (int row = 0; row < m->n_rows; row++) {
+        hub = row + 1 == m->n_rows ? m->out : NFA_NONE;
+        TRY(add_other(s, m, row, false, m->more, &hub));
+        s->b.nodes[m->more[row]].next = hub;
+        s->b.nodes[m->more[row]].lo = 1;
     }
     return WEFT_OK;
 }
 
+/* After all that is named: the others, `least` to `most` members in all. */
+static weft_status build_others(schema *s, members *m) {
+    const object_shape *o = m->o;
+    int last = m->n_rows - 1;
+    for (int64_t c = 0; c < m->n_counts; c++) {
+        *cell(m, m->next, 0, c) = NFA_NONE;
+        *cell(m, m->next, last, c) = c >= o->least ? m->out : NFA_NONE;
+    }
+    if (!o->n_classes) return WEFT_OK;
+    m->more[0] = NFA_NONE;
+    m->more[last] = m->out;
+    if (o->most < 0) TRY(build_loops(s, m));
+    for (int64_t c = m->n_counts - 1; c >= 0;
+         c--) { /* `more`: how many are left grows as c falls */
+        int32_t left[2] = {NFA_NONE, NFA_NONE};
+        if (o->most >= 0 && c >= o->most) continue;
+        for (int row = 0; row <= last && c + 1 >= o->least; row++)
+            TRY(add_other(s, m, row, c == 0, m->more, cell(m, m->next, row, c)));
+        if (o->most < 0 || c == 0) continue;
+        left[last] = m->out;
+        for (int row = 0; row <= last; row++) TRY(add_other(s, m, row, false, m->more, &left[row]));
+        memcpy(m->more, left, sizeof left);
+    }
+    return WEFT_OK;
+}
+
+/* One way past a property that is there. */
+static weft_status add_named(schema *s, const char *name, int32_t rule, int64_t count, int32_t to,
+                             int32_t *hub) {
+    nfa_frag one = {0};
+    if (to == NFA_NONE) return WEFT_OK;
+    TRY(build_member(s, name, rule, count == 0, &one));
+    s->b.nodes[one.out].next = to;
+    return schema_add_way(s, one.start, hub);
+}
+
 static weft_status build_property(schema *s, members *m, const property *p) {
     char place[300];
-    int32_t rule;
+    int32_t rule, wanted = -1;
     snprintf(place, sizeof place, "properties/%s", p->name);
     TRY(schema_rule(s, p->schema, place, &rule));
-    for (int64_t c = 0; c < m->n_counts; c++) {
-        int64_t next = c + 1 < m->n_counts ? c + 1 : c;
-        nfa_frag one = {0};
-        m->now[c] = p->is_required ? NFA_NONE : m->next[c];
-        if ((m->o->most >= 0 && c >= m->o->most) || m->next[next] == NFA_NONE) continue;
-        TRY(build_member(s, m->o, p->name, rule, c == 0, &one));
-        s->b.nodes[one.out].next = m->next[next];
-        TRY(schema_add_way(s, one.start, &m->now[c]));
-    }
+    if (p->wanted) TRY(schema_rule(s, p->wanted, place, &wanted));
+    for (int row = 0; row < m->n_rows; row++)
+        for (int64_t c = 0; c < m->n_counts; c++) {
+            int64_t next = c + 1 < m->n_counts ? c + 1 : c;
+            int32_t *hub = cell(m, m->now, row, c);
+            *hub = p->is_required ? NFA_NONE : *cell(m, m->next, row, c);
+            if (m->o->most >= 0 && c >= m->o->most) continue;
+            TRY(add_named(s, p->name, rule, c, *cell(m, m->next, row, next), hub));
+            if (wanted >= 0 && row + 1 < m->n_rows)
+                TRY(add_named(s, p->name, wanted, c, *cell(m, m->next, row + 1, next), hub));
+        }
     return WEFT_OK;
 }
 
@@ -363,13 +473,13 @@ static weft_status build_counted(schema *s, object_shape *o, nfa_frag *f) {
                            "\"minProperties\" asks for %d names that the schema does not give: "
                            "they count as one",
                            (int)(o->least - (int64_t)n_named));
-    members m = {.o = o};
+    members m = {.o = o, .n_rows = o->has ? 2 : 1};
     m.n_counts = 1 + (o->most >= 0 ? o->most : o->least > 1 ? o->least : 1);
     if (m.n_counts > NFA_MOST_NODES)
         return schema_fail(s, WEFT_LIMIT, "maxProperties needs more than %d states",
                            NFA_MOST_NODES);
-    m.now = mem_array((size_t)m.n_counts, sizeof *m.now);
-    m.next = mem_array((size_t)m.n_counts, sizeof *m.next);
+    m.now = mem_array(2 * (size_t)m.n_counts, sizeof *m.now);
+    m.next = mem_array(2 * (size_t)m.n_counts, sizeof *m.next);
     weft_status status = m.now && m.next ? build_members(s, &m, f) : WEFT_NO_MEMORY;
     mem_free(m.now);
     mem_free(m.next);
@@ -380,6 +490,7 @@ static weft_status build_object(schema *s, object_shape *o, nfa_frag *f) {
     nfa_frag all = {0};
     TRY(read_patterns(s, o));
     TRY(read_names(s, o));
+    TRY(read_has(s, o));
     TRY(read_properties(s, o));
     TRY(define_others(s, o));
     TRY(nfa_text(&s->b, "{", 1, f));
@@ -391,8 +502,8 @@ static weft_status build_object(schema *s, object_shape *o, nfa_frag *f) {
 }
 
 weft_status schema_build_object(schema *s, const schema_flat *f, nfa_frag *out) {
-    bool is_free =
-        !f->objects && !f->names && !f->required && !f->min_properties && f->max_properties < 0;
+    bool is_free = !f->objects && !f->names && !f->has && !f->required && !f->min_properties &&
+                   f->max_properties < 0;
     if (is_free && s->n_built) return nfa_call(&s->b, s->object, out);
     if (f->max_properties >= 0 && f->max_properties < f->min_properties)
         return nfa_fail(&s->b, out);

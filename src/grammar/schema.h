@@ -64,6 +64,8 @@ enum {
 #define SCHEMA_NOT_VALUES "\1notValues"     /* a list of plain values */
 #define SCHEMA_NOT_MULTIPLE "\1notMultiple" /* a number */
 #define SCHEMA_NOT_PATTERN "\1notPattern"   /* an expression */
+#define SCHEMA_FROM "\1from" /* beside contains: only items from this one on are counted */
+#define SCHEMA_HAS "\1has"   /* {"key": K, "value": V}: some member is of both schemas */
 
 /* number.c: decimals (or whole numbers) between bounds given as decimal texts. */
 typedef struct number_bounds {
@@ -90,6 +92,7 @@ typedef struct schema_flat {
     int64_t min_properties, max_properties;
     json_t *objects; /* schemas with properties, patternProperties or additionalProperties */
     json_t *names;   /* of propertyNames */
+    json_t *has;     /* of SCHEMA_HAS */
     json_t *required;
     json_t *any_of, *one_of; /* lists of lists of schemas */
     json_t *parts;           /* schemas that say all of this but any_of and one_of */

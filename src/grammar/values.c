@@ -162,7 +162,7 @@ static weft_status add_text_of(texts *t, json_t *value) {
     return add_copy(t, number);
 }
 
-/* Lists and objects where something is said of their kind: what equals them, as a schema. */
+/* A list or object, as a schema for what equals it. */
 static weft_status add_structure(schema *s, const schema_flat *f, json_t *value, size_t i,
                                  bool *has_any, nfa_frag *out) {
     json_t *all = NULL, *structure, *whole, *part;
@@ -191,13 +191,6 @@ static weft_status add_structure(schema *s, const schema_flat *f, json_t *value,
     return WEFT_OK;
 }
 
-static bool has_conditions(const schema_flat *f, unsigned type) {
-    if (type == TYPE_ARRAY)
-        return f->lists || f->contains || f->is_unique || f->min_items > 0 || f->max_items >= 0;
-    return type == TYPE_OBJECT && (f->objects || f->names || f->required || f->min_properties > 0 ||
-                                   f->max_properties >= 0);
-}
-
 static weft_status build_values(schema *s, const schema_flat *f, schema_fitter *w, texts *t,
                                 nfa_frag *out) {
     bool has_any = false;
@@ -209,7 +202,7 @@ static weft_status build_values(schema *s, const schema_flat *f, schema_fitter *
         unsigned type = schema_type_of(value);
         TRY(schema_fitter_has(s, w, value, &fits));
         if (!fits) continue;
-        if (has_conditions(f, type)) TRY(add_structure(s, f, value, i, &has_any, out));
+        if (type & (TYPE_ARRAY | TYPE_OBJECT)) TRY(add_structure(s, f, value, i, &has_any, out));
         else TRY(add_text_of(t, value));
     }
     if (has_any && !t->n) return WEFT_OK;
