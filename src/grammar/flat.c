@@ -94,15 +94,16 @@ bool schema_names(const json_t *list, const char *name) {
     return false;
 }
 
-weft_status schema_decimal(const schema *s, const json_t *value, const char *key, char out[64]) {
+weft_status schema_decimal(const schema *s, const json_t *value, const char *key,
+                           char out[NUMBER_SIZE]) {
     if (!json_is_number(value)) return schema_fail(s, WEFT_FORMAT, "\"%s\" must be a number", key);
     double x = json_number_value(value);
     if (json_is_integer(value)) {
-        snprintf(out, 64, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+        snprintf(out, NUMBER_SIZE, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
         return WEFT_OK;
     }
-    for (int places = 0; places <= 24 && fabs(x) < 1e24; places++) {
-        snprintf(out, 64, "%.*f", places, x);
+    for (int places = 0; places <= 24 && fabs(x) < 1e60; places++) {
+        snprintf(out, NUMBER_SIZE, "%.*f", places, x);
         double back = strtod(out, NULL);
         if (!(back < x) && !(back > x)) return WEFT_OK;
     }
@@ -202,12 +203,14 @@ static weft_status read_not_values(reader *r, const char *key, json_t *value) {
 static weft_status read_bound(reader *r, const char *key, json_t *value) {
     number_bounds *n = &r->out->bounds;
     bool is_low = strstr(key, "inimum"), is_open = key[0] == 'e';
-    char text[64], *mine = is_low ? n->low : n->high;
+    char text[NUMBER_SIZE], *mine = is_low ? n->low : n->high;
     bool *is_there = is_low ? &n->has_low : &n->has_high;
     bool *is_mine_open = is_low ? &n->is_low_open : &n->is_high_open;
-    if (json_is_boolean(value))
-        return schema_fail(r->s, WEFT_UNSUPPORTED,
-                           "\"%s\" with true or false is draft 4's; it must be a number", key);
+    if (is_open && json_is_boolean(value)) { /* OpenAPI 3.0 and draft 4: of the other keyword */
+        json_t *closed = json_object_get(r->own, is_low ? "minimum" : "maximum");
+        if (json_is_false(value) || !closed) return WEFT_OK;
+        value = closed;
+    }
     TRY(schema_decimal(r->s, value, key, text));
     int order = *is_there ? schema_number_compare(text, mine) * (is_low ? 1 : -1) : 1;
     if (order == 0) *is_mine_open |= is_open;
@@ -339,10 +342,17 @@ static weft_status read_required(reader *r, const char *key, json_t *value) {
     size_t i;
     json_t *one;
     if (!json_is_array(value)) return wrong(r, key, "a list of names");
+    if (!r->out->is_required) {
+        json_t *made = json_object();
+        TRY(schema_own(r->s, made));
+        r->out->is_required = made;
+    }
     json_array_foreach(value, i, one) {
         if (!json_is_string(one)) return wrong(r, key, "a list of names");
-        if (!schema_names(r->out->required, json_string_value(one)))
-            TRY(schema_push(r->s, &r->out->required, one));
+        if (json_object_get(r->out->is_required, json_string_value(one))) continue;
+        if (json_object_set_new(r->out->is_required, json_string_value(one), json_true()))
+            return error_set(WEFT_NO_MEMORY, "out of memory");
+        TRY(schema_push(r->s, &r->out->required, one));
     }
     return WEFT_OK;
 }

@@ -85,7 +85,7 @@ static weft_status add_regex(schema *s, schema_language *l, const char *text, bo
     regular made;
     weft_status status = regex_make(text, strlen(text), REGEX_SEARCH, &made);
     if (status == WEFT_OK) status = schema_language_add(l, &made, is_not);
-    return status == WEFT_OK ? WEFT_OK : error_prefix(status, "schema, %s: %s", s->path, key);
+    return schema_where(s, status, key);
 }
 
 static weft_status add_regexes(schema *s, schema_language *l, json_t *list, bool is_not) {
@@ -116,6 +116,31 @@ static bool has_kind(json_t *list, unsigned types) {
     return false;
 }
 
+/* About how many nodes a position of a text costs. */
+static int64_t cost_of(const regular *r) {
+    int64_t cost = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        const int32_t *next = r->next + i * (size_t)r->n_classes;
+        if (!(r->flags[i] & REGULAR_LIVE)) continue;
+        cost += 2;
+        for (int c = 0; c < r->n_classes; c++)
+            if (r->flags[next[c]] & REGULAR_LIVE && (!c || next[c] != next[c - 1])) cost += 2;
+    }
+    return cost;
+}
+
+/* A format's texts are not all written anyway, so that of long ones those are left out that would
+ * need too many states: about 120 characters of an email remain, 400 of a URI. */
+static void limit_format(const schema_flat *f, schema_language *l) {
+    enum { BUDGET = 250000 };
+    int64_t cost = 1;
+    for (size_t i = 0; i < l->n_made; i++)
+        if (cost_of(&l->made[i]) > cost) cost = cost_of(&l->made[i]);
+    int64_t most = BUDGET / cost;
+    if (most < f->min_length) most = f->min_length;
+    if (l->all.most > most) l->all.most = most;
+}
+
 weft_status schema_text_language(schema *s, const schema_flat *f, schema_language *out) {
     size_t i, n;
     json_t *one;
@@ -131,6 +156,7 @@ weft_status schema_text_language(schema *s, const schema_flat *f, schema_languag
                                json_string_value(one));
         TRY(add_regex(s, out, text, false, "format"));
     }
+    if (f->formats) limit_format(f, out);
     if (!has_kind(f->not_values, TYPE_STRING)) return WEFT_OK;
     TRY(texts_of(f->not_values, &texts, &n));
     regular made;
@@ -157,13 +183,13 @@ static weft_status add_multiples(schema *s, schema_language *l, json_t *list, bo
     size_t i;
     json_t *one;
     json_array_foreach(list, i, one) {
-        char text[64];
+        char text[NUMBER_SIZE];
         regular made;
         TRY(schema_decimal(s, one, "multipleOf", text));
         weft_status status = schema_multiples(text, &made);
         if (status == WEFT_OK) status = schema_language_add(l, &made, is_not);
         else regular_free(&made);
-        if (status != WEFT_OK) return error_prefix(status, "schema, %s: multipleOf", s->path);
+        if (status != WEFT_OK) return schema_where(s, status, "multipleOf");
     }
     return WEFT_OK;
 }
@@ -235,15 +261,14 @@ const char *schema_format(const char *name, const char **outer) {
 static weft_status build_length(schema *s, int64_t least, int64_t most, nfa_frag *f) {
     if (most >= 0 && most < least) return nfa_fail(&s->b, f);
     TRY(nfa_call(&s->b, s->character, f));
-    if (nfa_repeat(&s->b, f, least, most) == WEFT_OK) return WEFT_OK;
-    return error_prefix(error_status(), "schema, %s: minLength/maxLength", s->path);
+    return schema_where(s, nfa_repeat(&s->b, f, least, most), "minLength/maxLength");
 }
 
 /* One expression alone: its own graph where it needs no automaton. */
 static weft_status build_plain(schema *s, const char *text, bool *is_done, nfa_frag *f) {
     regex x;
     weft_status status = regex_parse(text, strlen(text), REGEX_SEARCH, &x);
-    if (status != WEFT_OK) return error_prefix(status, "schema, %s: pattern", s->path);
+    if (status != WEFT_OK) return schema_where(s, status, "pattern");
     *is_done = !x.n_anchors;
     status = *is_done ? spelling_copy(&s->spelling, &s->b, &x.b, &x.f, f) : WEFT_OK;
     regex_free(&x);
@@ -263,10 +288,8 @@ static weft_status build_content(schema *s, const schema_flat *f, nfa_frag *out)
     schema_language *l = mem_alloc(sizeof *l);
     if (!l) return WEFT_NO_MEMORY;
     weft_status status = schema_text_language(s, f, l);
-    if (status == WEFT_OK) {
-        status = regular_emit(&l->all, &s->spelling, &s->b, out);
-        if (status != WEFT_OK) error_prefix(status, "schema, %s: pattern", s->path);
-    }
+    if (status == WEFT_OK)
+        status = schema_where(s, regular_emit(&l->all, &s->spelling, &s->b, out), "pattern");
     schema_language_free(l);
     mem_free(l);
     return status;

@@ -307,8 +307,7 @@ weft_status schema_build_array(schema *s, const schema_flat *f, nfa_frag *out) {
     weft_status status = f->is_unique  ? build_unique(s, &l, &items)
                          : f->contains ? build_grid(s, &l, &items)
                                        : build_chain(s, &l, &items);
-    if (status == WEFT_LIMIT) return error_prefix(status, "schema, %s: items", s->path);
-    TRY(status);
+    if (status != WEFT_OK) return schema_where(s, status, "items");
     nfa_concat(&s->b, out, &items);
     TRY(schema_add_call(s, s->space, out));
     return schema_add_text(s, "]", out);

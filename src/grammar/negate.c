@@ -113,6 +113,11 @@ static weft_status negate_swapped(negation *n, const char *key, json_t *value) {
                                            {SCHEMA_NOT_MULTIPLE, "number", "multipleOf"},
                                            {"pattern", "string", SCHEMA_NOT_PATTERN},
                                            {SCHEMA_NOT_PATTERN, "string", "pattern"}};
+    if (key[0] == 'e' && json_is_boolean(value)) { /* see read_bound */
+        json_t *closed = json_object_get(n->in, strstr(key, "Min") ? "minimum" : "maximum");
+        if (json_is_false(value) || !closed) return WEFT_OK;
+        value = closed;
+    }
     for (size_t i = 0; i < sizeof swaps / sizeof *swaps; i++)
         if (!strcmp(swaps[i][0], key))
             return add(n, json_pack("{s:s,s:O}", "type", swaps[i][1], swaps[i][2], value));

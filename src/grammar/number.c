@@ -11,7 +11,7 @@
 /* A bound's digits, without sign; fractions end in no 0. */
 typedef struct decimal {
     bool is_there, is_open;
-    char whole[64], fraction[64];
+    char whole[NUMBER_SIZE], fraction[NUMBER_SIZE];
     int n_whole, n_fraction;
 } decimal;
 

@@ -71,8 +71,7 @@ static weft_status read_patterns(schema *s, object_shape *o) {
                                    REGULAR_MOST_PARTS);
             weft_status status =
                 regex_make(text, strlen(text), REGEX_SEARCH, &o->automata[o->n_patterns]);
-            if (status != WEFT_OK)
-                return error_prefix(status, "schema, %s: patternProperties", s->path);
+            if (status != WEFT_OK) return schema_where(s, status, "patternProperties");
             o->patterns[o->n_patterns++] = (key_pattern){i, value};
         }
     }
@@ -147,7 +146,8 @@ static weft_status read_has(schema *s, object_shape *o) {
     return status;
 }
 
-/* A member's schema if it is to be the one that must be there; NULL: its key is not of that kind. */
+/* A member's schema if it is to be the one that must be there; NULL: its key is not of that
+ * kind. */
 static weft_status wanted_schema(schema *s, const object_shape *o, bool is_of_kind, json_t *value,
                                  json_t **out) {
     json_t *all = NULL;
@@ -216,7 +216,7 @@ static weft_status read_properties(schema *s, object_shape *o) {
     json_array_foreach(o->only, i, one) TRY(add_property(s, o, json_string_value(one)));
     for (size_t k = 0; k < o->n; k++) {
         property *p = &o->list[k];
-        p->is_required = schema_names(o->f->required, p->name);
+        p->is_required = json_object_get(o->f->is_required, p->name) != NULL;
         if (json_is_false(p->schema) && !p->is_required) p->schema = NULL;
     }
     return WEFT_OK;
@@ -282,8 +282,7 @@ static weft_status define_others(schema *s, object_shape *o) {
     if (status == WEFT_OK) status = define_classes(s, o, &base);
     regular_free(&named);
     mem_free(names);
-    if (status == WEFT_OK || status == WEFT_NO_MEMORY) return status;
-    return error_prefix(status, "schema, %s: the keys that are not named", s->path);
+    return schema_where(s, status, "the keys that are not named");
 }
 
 /* ---- members --------------------------------------------------------------------------------- */

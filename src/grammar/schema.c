@@ -13,7 +13,7 @@
 #include "base/str.h"
 #include "grammar/schema_kinds.h"
 
-enum { MOST_SCHEMAS = 20000, MOST_WORK = 400000 };
+enum { MOST_SCHEMAS = 20000, MOST_WORK = 200000 };
 
 weft_status schema_fail(const schema *s, weft_status status, const char *format, ...) {
     va_list args;
@@ -21,6 +21,13 @@ weft_status schema_fail(const schema *s, weft_status status, const char *format,
     error_set_v(status, format, args);
     va_end(args);
     return error_prefix(status, "schema, %s", s->path);
+}
+
+weft_status schema_where(const schema *s, weft_status status, const char *part) {
+    if (status == WEFT_OK || status == WEFT_NO_MEMORY ||
+        !strncmp(error_message(), "schema, ", strlen("schema, ")))
+        return status;
+    return error_prefix(status, "schema, %s%s%s", s->path, part[0] ? ": " : "", part);
 }
 
 weft_status schema_own(schema *s, json_t *made) {
@@ -184,14 +191,41 @@ static weft_status find_rest(schema *s, const schema_flat *flat, json_t **out) {
     return WEFT_OK;
 }
 
+static bool is_object_schema(const json_t *one) {
+    const char *type = json_string_value(json_object_get(one, "type"));
+    return type && !strcmp(type, "object");
+}
+
+/* Two schemas for objects that require a property with different values: the usual way to tell
+ * branches apart, seen without looking further. */
+static bool have_tags(json_t *a, json_t *b) {
+    json_t *names = json_object_get(a, "required"), *name;
+    size_t i;
+    if (!is_object_schema(a) || !is_object_schema(b)) return false;
+    json_array_foreach(names, i, name) {
+        const char *key = json_string_value(name);
+        if (!key || !schema_names(json_object_get(b, "required"), key)) continue;
+        json_t *one =
+            json_object_get(json_object_get(json_object_get(a, "properties"), key), "const");
+        json_t *two =
+            json_object_get(json_object_get(json_object_get(b, "properties"), key), "const");
+        if (json_is_string(one) && json_is_string(two) && !json_equal(one, two)) return true;
+    }
+    return false;
+}
+
 /* A branch of oneOf, less those of the others that it is not known to exclude. */
 static weft_status exclude_others(schema *s, json_t *rest, json_t *list, size_t i, json_t **out) {
-    json_t *all = json_pack("[O]", json_array_get(list, i)), *other, *negated;
+    json_t *all = json_pack("[O]", json_array_get(list, i)), *other, *negated, *mine;
     size_t k;
     TRY(schema_own(s, all));
+    mine = json_array_get(list, i);
+    TRY(skip_refs(s, &mine));
     json_array_foreach(list, k, other) {
         bool are_disjoint;
-        if (k == i) continue;
+        json_t *theirs = other;
+        TRY(skip_refs(s, &theirs));
+        if (k == i || have_tags(mine, theirs)) continue;
         json_t *pair = json_copy(rest), *whole;
         TRY(schema_own(s, pair));
         if (json_array_append(pair, json_array_get(list, i)) || json_array_append(pair, other))
@@ -280,7 +314,8 @@ static weft_status build_all(schema *s, const char *text, size_t n, grammar **ou
         schema_job job = s->jobs[s->n_built++];
         nfa_frag f = {0};
         s->path = job.path;
-        TRY(build_schema(s, job.schema, &f));
+        weft_status status = build_schema(s, job.schema, &f);
+        if (status != WEFT_OK) return schema_where(s, status, "");
         TRY(nfa_rule_define(&s->b, job.rule, &f));
     }
     TRY(spelling_define(&s->spelling, &s->b));

@@ -68,9 +68,10 @@ enum {
 #define SCHEMA_HAS "\1has"   /* {"key": K, "value": V}: some member is of both schemas */
 
 /* number.c: decimals (or whole numbers) between bounds given as decimal texts. */
+enum { NUMBER_SIZE = 96 };
 typedef struct number_bounds {
     bool is_whole, has_low, has_high, is_low_open, is_high_open;
-    char low[64], high[64]; /* "-12.5", no exponent */
+    char low[NUMBER_SIZE], high[NUMBER_SIZE]; /* "-12.5", no exponent */
 } number_bounds;
 weft_status schema_number(nfa_builder *b, const number_bounds *n, nfa_frag *f);
 /* < 0, 0, > 0 as a is less than, equal to, greater than b. */
@@ -93,15 +94,17 @@ typedef struct schema_flat {
     json_t *objects; /* schemas with properties, patternProperties or additionalProperties */
     json_t *names;   /* of propertyNames */
     json_t *has;     /* of SCHEMA_HAS */
-    json_t *required;
-    json_t *any_of, *one_of; /* lists of lists of schemas */
-    json_t *parts;           /* schemas that say all of this but any_of and one_of */
-    bool has_choice;         /* an applicator other than $ref and allOf was met */
+    json_t *required, *is_required; /* the names as a list, and as an object's keys */
+    json_t *any_of, *one_of;        /* lists of lists of schemas */
+    json_t *parts;                  /* schemas that say all of this but any_of and one_of */
+    bool has_choice;                /* an applicator other than $ref and allOf was met */
 } schema_flat;
 
 /* Fails with the place in front. */
 weft_status schema_fail(const schema *s, weft_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same for a message that is there, unless it has its place already. */
+weft_status schema_where(const schema *s, weft_status status, const char *part);
 /* Takes over `made` (NULL: out of memory); it lives as long as the bridge. */
 weft_status schema_own(schema *s, json_t *made);
 /* Appends to a list, which is made if it is NULL. */
@@ -122,7 +125,8 @@ bool schema_equal(const json_t *a, const json_t *b);
 bool schema_list_has(const json_t *list, const json_t *value);
 bool schema_names(const json_t *list, const char *name); /* a list of texts */
 /* A number as a decimal without an exponent: the shortest that reads back as the same. */
-weft_status schema_decimal(const schema *s, const json_t *value, const char *key, char out[64]);
+weft_status schema_decimal(const schema *s, const json_t *value, const char *key,
+                           char out[NUMBER_SIZE]);
 
 /* negate.c: a schema for the values that are not valid against one. */
 weft_status schema_negate(schema *s, json_t *in, json_t **out);

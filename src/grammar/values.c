@@ -33,7 +33,7 @@ weft_status schema_fitter_has(schema *s, schema_fitter *w, const json_t *value, 
     *out = (f->types & type) && !schema_list_has(f->not_values, value);
     if (!*out) return WEFT_OK;
     if (type & TYPE_NUMBER && has_number_conditions(f)) {
-        char text[64];
+        char text[NUMBER_SIZE];
         TRY(make_once(s, f, schema_number_language, &w->number));
         TRY(schema_decimal(s, value, "enum", text));
         *out = regular_all_has(&w->number->all, text, strlen(text));
@@ -129,7 +129,7 @@ weft_status schema_add_choice(schema *s, char **texts, size_t n, nfa_frag *f) {
     for (size_t i = 0; i < n && status == WEFT_OK; i++) status = add_to_tree(&t, texts[i]);
     if (status == WEFT_OK) status = build_tree(s, &t, f);
     mem_free(t.list);
-    return status == WEFT_OK ? WEFT_OK : error_prefix(status, "schema, %s: enum", s->path);
+    return schema_where(s, status, "enum");
 }
 
 /* ---- enum and const -------------------------------------------------------------------------- */
@@ -147,7 +147,7 @@ static weft_status add_copy(texts *t, const char *text) {
 
 /* The JSON text of a value; a whole number that was written with a point may lose it. */
 static weft_status add_text_of(texts *t, json_t *value) {
-    char number[64];
+    char number[NUMBER_SIZE];
     json_free_t release;
     json_get_alloc_funcs(NULL, &release);
     char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(17));

@@ -72,7 +72,7 @@ static void answer(const json_t *in, const grammar_vocab *v) {
 }
 
 int main(void) {
-    static char line[1 << 20];
+    static char line[1 << 24];
     static char bytes[END];
     static grammar_token tokens[END + 1];
     grammar_vocab *v;

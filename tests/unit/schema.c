@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include "harness.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "grammar/grammar.h"
 
@@ -246,22 +247,93 @@ static void schemas_are_refused(void **state) {
     check_wrong(grammar_open_json_schema, list, sizeof list / sizeof *list);
 }
 
-static void every_allocation_may_fail(void **state) {
+/* Schemas that ask for far too much are refused with a sentence, soon. */
+static void hostile_schemas_are_bounded(void **state) {
     (void)state;
-    static const char text[] =
-        "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\",\"pattern\":\"^(a|b)+$\"},"
-        "\"b\":{\"oneOf\":[{\"type\":\"integer\",\"minimum\":3},{\"type\":\"array\",\"items\":"
-        "{\"$ref\":\"#\"}}]}},\"allOf\":[{\"required\":[\"a\"]}]}";
-    grammar *g = NULL;
-    mem_fail_at(0);
+    static const wrong list[] = {
+        {"{\"maxLength\":1e9}", WEFT_LIMIT, "states"},
+        {"{\"minLength\":1e300,\"type\":\"string\"}", WEFT_LIMIT, "states"},
+        {"{\"type\":\"array\",\"items\":{\"type\":\"integer\"},\"maxItems\":1000000}", WEFT_LIMIT,
+         "items"},
+        {"{\"maxProperties\":1000000000,\"type\":\"object\"}", WEFT_LIMIT, "maxProperties"},
+        {"{\"contains\":true,\"minContains\":1e9}", WEFT_LIMIT, "contains"},
+        {"{\"multipleOf\":1234567}", WEFT_LIMIT, "multipleOf: multiples of 1234567"},
+        {"{\"multipleOf\":1e-300}", WEFT_UNSUPPORTED, "too large or small"},
+        {"{\"maximum\":1e308}", WEFT_UNSUPPORTED, "\"maximum\": 1e+308"},
+        {"{\"maximum\":123456789012345678901234567890}", WEFT_FORMAT, "too big integer"},
+        {"{\"maximum\":NaN}", WEFT_FORMAT, "not JSON"},
+        {"{\"type\":\"null\",\"type\":\"null\"}", WEFT_FORMAT, "duplicate"},
+        {"{\"pattern\":\"((a{100}){100}){100}\"}", WEFT_LIMIT, "repetitions"},
+        {"{\"pattern\":\"^.*a.{500}$\",\"minLength\":1}", WEFT_LIMIT, "states"},
+    };
+    static char text[2000000];
+    grammar *g;
+    double begin = clock_seconds();
+    check_wrong(grammar_open_json_schema, list, sizeof list / sizeof *list);
+    size_t n = (size_t)sprintf(text, "{\"enum\":[\"v\"");
+    for (int i = 0; i < 100000; i++) n += (size_t)sprintf(text + n, ",\"value %d\"", i);
+    sprintf(text + n, "]}");
+    assert_ok(grammar_open_json_schema(text, strlen(text), &g));
+    assert_true(follows(g, "\"value 99999\""));
+    assert_false(follows(g, "\"value 100000\""));
+    grammar_close(g);
+    n = (size_t)sprintf(text, "{\"allOf\":[true"); /* 2^40 combinations */
+    for (int i = 0; i < 40; i++)
+        n += (size_t)sprintf(text + n, ",{\"anyOf\":[{\"minimum\":%d},{\"maximum\":-%d}]}", i, i);
+    sprintf(text + n, "]}");
+    assert_fails(grammar_open_json_schema(text, strlen(text), &g), WEFT_LIMIT, "too many");
+    n = (size_t)sprintf(text, "{\"$ref\":\"#/$defs/0\",\"$defs\":{\"40\":{\"type\":\"null\"}");
+    for (int i = 0; i < 40; i++) /* each one twice the next */
+        n += (size_t)sprintf(text + n,
+                             ",\"%d\":{\"allOf\":[{\"$ref\":\"#/$defs/%d\"},{\"$ref\":"
+                             "\"#/$defs/%d\"}]}",
+                             i, i + 1, i + 1);
+    sprintf(text + n, "}}");
     assert_ok(grammar_open_json_schema(text, strlen(text), &g));
     grammar_close(g);
-    uint64_t n = mem_fail_at(0);
-    for (uint64_t k = 1; k <= n; k++) {
-        mem_fail_at(k);
-        assert_fails(grammar_open_json_schema(text, strlen(text), &g), WEFT_NO_MEMORY, "");
+    n = (size_t)sprintf(text, "{\"type\":\"object\",\"required\":[\"v\"");
+    for (int i = 0; i < 20000; i++) n += (size_t)sprintf(text + n, ",\"p%d\"", i);
+    sprintf(text + n, "]}");
+    assert_fails(grammar_open_json_schema(text, strlen(text), &g), WEFT_LIMIT, "states");
+    memset(text, '[', 100000);
+    assert_fails(grammar_open_json_schema(text, 100000, &g), WEFT_FORMAT, "depth");
+    assert_true(clock_seconds() - begin < 60); /* a hang guard; it takes about one */
+}
+
+static void every_allocation_may_fail(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\",\"pattern\":\"^(a|b)+$\"},"
+        "\"b\":{\"oneOf\":[{\"type\":\"integer\",\"minimum\":3},{\"type\":\"array\",\"items\":"
+        "{\"$ref\":\"#\"}}]}},\"allOf\":[{\"required\":[\"a\"]}]}",
+        "{\"pattern\":\"^(?=a)\\\\w+(?<!b)$\",\"maxLength\":2,\"not\":{\"const\":\"ac\"}}",
+        "{\"type\":\"integer\",\"multipleOf\":3,\"maximum\":20,\"not\":{\"enum\":[6,[1],{\"a\":1}]}"
+        "}",
+        "{\"$id\":\"x\",\"type\":\"object\",\"patternProperties\":{\"^a\":{\"$ref\":\"#b\"}},"
+        "\"propertyNames\":{\"maxLength\":3},\"minProperties\":1,\"maxProperties\":2,\"$defs\":{"
+        "\"b\":{\"$anchor\":\"b\",\"enum\":[1,\"x\",[2]],\"minimum\":0}}}",
+        "{\"type\":\"array\",\"contains\":{\"const\":1},\"maxContains\":1,\"prefixItems\":[{"
+        "\"enum\":"
+        "[1,2]}],\"maxItems\":2,\"if\":{\"minItems\":1},\"then\":{\"uniqueItems\":false}}",
+        "{\"type\":\"array\",\"items\":{\"type\":\"boolean\"},\"uniqueItems\":true}",
+        "{\"type\":\"object\",\"properties\":{\"a\":true},\"not\":{\"additionalProperties\":{"
+        "\"type\":"
+        "\"null\"}},\"dependentRequired\":{\"a\":[\"b\"]},\"allOf\":[{\"unevaluatedProperties\":"
+        "true}]}",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        grammar *g = NULL;
+        mem_fail_at(0);
+        assert_ok(grammar_open_json_schema(texts[i], strlen(texts[i]), &g));
+        grammar_close(g);
+        uint64_t n = mem_fail_at(0);
+        for (uint64_t k = 1; k <= n; k++) {
+            mem_fail_at(k);
+            assert_fails(grammar_open_json_schema(texts[i], strlen(texts[i]), &g), WEFT_NO_MEMORY,
+                         "");
+        }
+        mem_fail_at(0);
     }
-    mem_fail_at(0);
 }
 
 #endif
@@ -271,7 +343,7 @@ int main(void) {
         cmocka_unit_test(expressions_match),           cmocka_unit_test(expressions_are_refused),
 #ifdef WEFT_HAVE_JANSSON
         cmocka_unit_test(schemas_allow_what_is_valid), cmocka_unit_test(schemas_are_refused),
-        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(hostile_schemas_are_bounded), cmocka_unit_test(every_allocation_may_fail),
 #endif
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
