@@ -10,9 +10,9 @@
 /* ---- reading the golden file
  * ------------------------------------------------------------------ */
 
-static const char *const names[] = {"llama",        "llama3",    "llama_linear", "llama_yarn",
-                                    "mistral",      "qwen2",     "qwen2_yarn",   "qwen3",
-                                    "qwen3_linear", "qwen3_moe", "qwen3_moe_raw"};
+static const char *const names[] = {
+    "llama", "llama3",     "llama_linear", "llama_yarn",   "llama_yarn_beta", "mistral",
+    "qwen2", "qwen2_yarn", "qwen3",        "qwen3_linear", "qwen3_moe",       "qwen3_moe_raw"};
 
 const char *tiny_folder_name(int i) {
     return i < (int)(sizeof names / sizeof *names) ? names[i] : NULL;
