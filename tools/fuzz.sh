@@ -31,7 +31,7 @@ cmake --build build/fuzz -j "$(nproc)" --target $programs > "build/fuzz/build.lo
 # The longest input: what is slow for its length, and what needs no length, is kept short.
 length() {
     case $1 in
-    gguf | model | tokenizer_json) echo 8192 ;;
+    gguf | model | folder | tokenizer_json) echo 8192 ;;
     regex) echo 400 ;;
     gbnf | schema | tokenizer) echo 2000 ;;
     *) echo 4096 ;;

@@ -50,6 +50,7 @@ static weft_status put_metadata(checkpoint *c, const char *folder, char *problem
 static weft_status prepare(checkpoint *c, const char *folder, char *problem) {
     TRY(read_config(c, folder));
     TRY(checkpoint_open_weights(folder, &c->weights));
+    TRY(checkpoint_check_embedding(c));
     return put_metadata(c, folder, problem);
 }
 

@@ -34,7 +34,10 @@ weft_status checkpoint_put_templates(const char *folder, gguf_writer *w);
 /* sampling.c: what generation_config.json recommends. */
 weft_status checkpoint_put_sampling(const char *folder, gguf_writer *w);
 
-/* tensors.c: adds every tensor of the model to the file; all of the folder's must be used. */
+/* tensors.c: whether the embedding has the shape that config.json claims, so that a vocabulary is
+ * not filled up to a size that is only claimed. */
+weft_status checkpoint_check_embedding(const checkpoint *c);
+/* Adds every tensor of the model to the file; all of the folder's must be used. */
 weft_status checkpoint_add_tensors(checkpoint *c, gguf_file *f);
 
 #endif

@@ -88,6 +88,13 @@ static weft_status find(adder *a, const struct row *row, int64_t layer, int64_t 
     return WEFT_OK;
 }
 
+/* The first row is the embedding's. */
+weft_status checkpoint_check_embedding(const checkpoint *c) {
+    const safetensors_tensor *t = safetensors_find(c->weights, rows[0].name);
+    REQUIRE(t, WEFT_FORMAT, "tensor '%s' is missing", rows[0].name);
+    return check_shape(&c->config, &rows[0], t);
+}
+
 static bool is_aligned(const safetensors_tensor *t) {
     return (uintptr_t)t->data % (size_t)dtype_find(t->dtype)->bytes == 0;
 }

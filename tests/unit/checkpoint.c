@@ -140,7 +140,10 @@ static void wrong_sizes_are_refused(void **state) {
             "'model.layers.2.input_layernorm.weight' is missing");
     refused("llama", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1",
             "'model.layers.1.input_layernorm.weight' is no part");
-    refused("llama", "\"vocab_size\": 272", "\"vocab_size\": 250", "has 262 tokens");
+    refused("llama", "\"vocab_size\": 272", "\"vocab_size\": 250",
+            "'model.embed_tokens.weight' has shape (272, 32), config.json makes it (250, 32)");
+    refused("llama", "\"eos_token_id\": 257", "\"eos_token_id\": 4294967553",
+            "key 'eos_token_id' is no token");
     refused("llama", "\"vocab_size\": 272", "\"vocab_size\": 280",
             "'model.embed_tokens.weight' has shape (272, 32), config.json makes it (280, 32)");
 }
