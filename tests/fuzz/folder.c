@@ -1,6 +1,6 @@
 /* libFuzzer target: a Hugging Face folder, used as a model and converted. Between lines "====" stand
- * config.json, tokenizer.json, tokenizer_config.json, generation_config.json,
- * model.safetensors.index.json and the weights, as text (lib/bytes.h); what is empty is no file.
+ * config.json, tokenizer.json, tokenizer_config.json, generation_config.json, the weights' index
+ * (model.safetensors.index.json) and the weights, as text (lib/bytes.h); what is empty is no file.
  * With an index the weights are in a.safetensors, which it may name.
  * SPDX-License-Identifier: MIT */
 #include <stdio.h>
