@@ -1,4 +1,4 @@
-/* libFuzzer target: a Hugging Face folder, used as a model and converted. Between lines "====" stand
+/* libFuzzer target: a Hugging Face folder, used as a model and converted. Between lines "====" are
  * config.json, tokenizer.json, tokenizer_config.json, generation_config.json, the weights' index
  * (model.safetensors.index.json) and the weights, as text (lib/bytes.h); what is empty is no file.
  * With an index the weights are in a.safetensors, which it may name.
