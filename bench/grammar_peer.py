@@ -108,4 +108,5 @@ def main():
         print(f"{name:10} {'ratio':10} " + " ".join(f"{t / o:9.2f}" for o, t in zip(ours, theirs)))
 
 
-main()
+if __name__ == "__main__":
+    main()
