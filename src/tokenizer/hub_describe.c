@@ -5,19 +5,11 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "tokenizer/hub.h"
+#include "tokenizer/hub_describe.h"
 #include "tokenizer/pretokenizer.h"
 #include "tokenizer/vocab.h"
 
-typedef struct describer {
-    const hub_spec *s;
-    tokenizer_desc *desc;
-    mem_arena *arena;
-    token_text *tokens;
-    int32_t *kinds;
-} describer;
-
-static bool text_is(token_text t, const char *text) {
+bool hub_text_is(token_text t, const char *text) {
     return t.n == strlen(text) && !memcmp(t.data, text, t.n);
 }
 
@@ -192,9 +184,9 @@ static weft_status read_spaces(const describer *d, bool *marks, bool *adds) {
     const part_list *norms = &d->s->stages[NORMALIZER], *splits = &d->s->stages[SPLITTER];
     for (size_t i = 0; i < norms->n; i++) {
         const part *p = &norms->items[i];
-        bool is_mark = p->type == NORM_REPLACE && !p->is_regex && text_is(p->pattern, " ") &&
-                       text_is(p->content, VOCAB_SPACE);
-        bool is_front = p->type == NORM_PREPEND && text_is(p->content, VOCAB_SPACE);
+        bool is_mark = p->type == NORM_REPLACE && !p->is_regex && hub_text_is(p->pattern, " ") &&
+                       hub_text_is(p->content, VOCAB_SPACE);
+        bool is_front = p->type == NORM_PREPEND && hub_text_is(p->content, VOCAB_SPACE);
         REQUIRE(is_mark || is_front, WEFT_UNSUPPORTED,
                 "no GGUF can say that a SentencePiece vocabulary has the normalizer %s", p->name);
         *marks |= is_mark;
@@ -202,9 +194,9 @@ static weft_status read_spaces(const describer *d, bool *marks, bool *adds) {
     }
     for (size_t i = 0; i < splits->n; i++) {
         const part *p = &splits->items[i];
-        bool is_mark = p->type == SPLIT_METASPACE && text_is(p->content, VOCAB_SPACE);
+        bool is_mark = p->type == SPLIT_METASPACE && hub_text_is(p->content, VOCAB_SPACE);
         bool is_idle =
-            p->type == SPLIT_PATTERN && !p->is_regex && text_is(p->pattern, " ") && *marks;
+            p->type == SPLIT_PATTERN && !p->is_regex && hub_text_is(p->pattern, " ") && *marks;
         REQUIRE(is_mark || is_idle, WEFT_UNSUPPORTED,
                 "no GGUF can say that a SentencePiece vocabulary has the pre_tokenizer %s",
                 p->name);
@@ -281,14 +273,11 @@ static weft_status make_scores(const describer *d) {
     return status;
 }
 
-static weft_status find_bytes(const describer *d) {
-    for (int i = 0; i < 256; i++) {
-        int32_t id = hub_byte_token(d->s, (uint8_t)i);
-        REQUIRE(id >= 0, WEFT_UNSUPPORTED, "the vocabulary lacks the byte token <0x%02X>",
-                (unsigned)i);
-        d->kinds[id] = TOKEN_BYTE;
-    }
-    return WEFT_OK;
+bool hub_mark_bytes(const describer *d) {
+    for (int i = 0; i < 256; i++)
+        if (hub_byte_token(d->s, (uint8_t)i) < 0) return false;
+    for (int i = 0; i < 256; i++) d->kinds[hub_byte_token(d->s, (uint8_t)i)] = TOKEN_BYTE;
+    return true;
 }
 
 static weft_status describe_spm(describer *d) {
@@ -299,11 +288,17 @@ static weft_status describe_spm(describer *d) {
     REQUIRE(!d->s->prefix.n && !d->s->suffix.n && !d->s->ignores_merges, WEFT_UNSUPPORTED,
             "no GGUF can say that a SentencePiece vocabulary has %s",
             d->s->ignores_merges ? "ignore_merges" : "a prefix or a suffix");
-    TRY(find_bytes(d));
+    REQUIRE(hub_mark_bytes(d), WEFT_UNSUPPORTED,
+            "a GGUF has a SentencePiece vocabulary only with a token for each of the 256 bytes");
     if (d->s->unknown >= 0) d->kinds[d->s->unknown] = TOKEN_UNKNOWN;
     d->desc->model = "llama";
     d->desc->add_space_prefix = adds;
     return make_scores(d);
+}
+
+static bool has_byte_level(const hub_spec *s) {
+    const part_list *l = &s->stages[SPLITTER];
+    return l->n && l->items[l->n - 1].type == SPLIT_BYTE_LEVEL;
 }
 
 static weft_status describe(describer *d) {
@@ -311,8 +306,13 @@ static weft_status describe(describer *d) {
     TRY(copy_tokens(d));
     TRY(copy_strips(d));
     TRY(describe_marks(d));
-    if (s->model == MODEL_BPE) return s->byte_fallback ? describe_spm(d) : describe_byte_level(d);
-    return error_set(WEFT_UNSUPPORTED, "this kind of model cannot be described yet");
+    switch (s->model) {
+    case MODEL_BPE:
+        return s->byte_fallback && !has_byte_level(s) ? describe_spm(d) : describe_byte_level(d);
+    case MODEL_WORDPIECE: return hub_describe_wordpiece(d);
+    case MODEL_UNIGRAM: return hub_describe_unigram(d);
+    default: return error_set(WEFT_UNSUPPORTED, "a GGUF has no WordLevel models");
+    }
 }
 
 weft_status tokenizer_describe_json(const tokenizer_json_text *text, tokenizer_description *out) {

@@ -172,11 +172,12 @@ static weft_status take_character(onig *o, int32_t *code) {
     return WEFT_OK;
 }
 
-static bool compiles(const char *expression) {
+static weft_status try_out(const char *expression, bool *compiles) {
     pattern *p;
-    bool does = pattern_open(expression, strlen(expression), false, &p) == WEFT_OK;
+    weft_status status = pattern_open(expression, strlen(expression), false, &p);
     pattern_close(p);
-    return does;
+    *compiles = status == WEFT_OK;
+    return status == WEFT_NO_MEMORY ? status : WEFT_OK;
 }
 
 /* After "\p": appends the inside of a class. */
@@ -205,7 +206,9 @@ static weft_status take_property(onig *o, str *inside, bool *is_negated) {
     for (int i = n <= 2; i < 2; i++) { /* one or two letters are a general category */
         if (i == 0) snprintf(text, sizeof text, "\\p{sc:%s}", name);
         else snprintf(text, sizeof text, "\\p{%s}", name);
-        if (compiles(text)) return str_text_append(inside, text);
+        bool compiles;
+        TRY(try_out(text, &compiles));
+        if (compiles) return str_text_append(inside, text);
     }
     return error_set(WEFT_UNSUPPORTED, "the property \\p{%s} is not supported", name);
 }
