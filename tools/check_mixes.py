@@ -3,8 +3,9 @@
 
     python3 tools/check_mixes.py LIBWEFT.so LIBLLAMA.so [TYPE ...]
 
-Small random llama models of several shapes (grouped values or not, experts, a tied embedding, rows that fit no block of
-256) are quantised by both under every name, with and without an importance matrix. Needs numpy and gguf (PyPI).
+Small random models of several shapes (grouped values or not, experts, shared experts, layers without a feed-forward, a
+tied embedding, rows that fit no block of 256) and of every architecture that llama.cpp treats in its own way are
+quantised by both under every name, with and without an importance matrix. Needs numpy and gguf (PyPI).
 SPDX-License-Identifier: MIT
 """
 import ctypes
@@ -42,38 +43,75 @@ for line in open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../sr
         NUMBERS[name] = int(number)
 
 
-def make_model(path, layers, embd, heads, kv_heads, experts, tied):
-    w = gguf.GGUFWriter(path, "llama")
-    rng = np.random.default_rng(3)
-    for key, value in (("context_length", 64), ("embedding_length", embd), ("block_count", layers),
-                       ("feed_forward_length", 2 * embd), ("attention.head_count", heads),
-                       ("attention.head_count_kv", kv_heads)):
-        w.add_uint32("llama." + key, value)
-    w.add_float32("llama.attention.layer_norm_rms_epsilon", 1e-5)
-    if experts:
-        w.add_uint32("llama.expert_count", experts)
-        w.add_uint32("llama.expert_used_count", 2)
-    w.add_tokenizer_model("no_vocab")
-    w.add_uint32("llama.vocab_size", 32)
-    # Neither side looks at the number of rows: two keep this quick.
-    shapes = {"token_embd.weight": (2, embd), "output_norm.weight": (embd,)}
-    if not tied:
-        shapes["output.weight"] = (2, embd)
-    stack, suffix = ((experts,), "_exps.weight") if experts else ((), ".weight")
-    for i in range(layers):
-        b = f"blk.{i}."
-        shapes |= {b + n + "_norm.weight": (embd,) for n in ("attn", "ffn")}
-        shapes |= {b + n + ".weight": (2, embd) for n in ("attn_q", "attn_k", "attn_v", "attn_output")}
-        shapes |= {b + n + suffix: stack + (2, embd) for n in ("ffn_gate", "ffn_up", "ffn_down")}
-        if experts:
-            shapes[b + "ffn_gate_inp.weight"] = (experts, embd)
-    for name, shape in shapes.items():
-        w.add_tensor(name, (rng.standard_normal(shape) * 0.02).astype(np.float32))
-    w.write_header_to_file()
-    w.write_kv_data_to_file()
-    w.write_tensors_to_file()
-    w.close()
-    return shapes
+class Model:
+    """What a test model is like. `keys` are more metadata, without the architecture's name before them."""
+
+    def __init__(self, layers, embd, heads, kv_heads, experts=0, tied=False, arch="llama", keys=(), shared=False,
+                 fused=False, every=1, stacked_values=False):
+        self.__dict__.update(locals())
+        self.label = f"{arch} {layers} layers, rows of {embd}, {heads}/{kv_heads} heads" + "".join(
+            f", {what}" for what, holds in ((f"{experts} experts", experts), ("shared experts", shared), ("tied", tied),
+                                            (f"every {every}nd feeds forward", every > 1)) if holds)
+
+    def shapes(self):
+        """Neither side looks at the number of rows: two keep this quick."""
+        embd = self.embd
+        shapes = {"token_embd.weight": (2, embd), "output_norm.weight": (embd,)}
+        if not self.tied:
+            shapes["output.weight"] = (2, embd)
+        stack, suffix = ((self.experts,), "_exps.weight") if self.experts else ((), ".weight")
+        attention = ("attn_qkv", "attn_output") if self.fused else ("attn_q", "attn_k", "attn_v", "attn_output")
+        feed = ("ffn_up", "ffn_down") if self.fused else ("ffn_gate", "ffn_up", "ffn_down")
+        for i in range(self.layers):
+            b = f"blk.{i}."
+            shapes |= {b + n + "_norm.weight": (embd,) for n in ("attn", "ffn")}
+            shapes |= {b + n + ".weight": (2, embd) for n in attention}
+            if self.stacked_values:
+                shapes |= {b + n + ".weight": (2, 2, embd) for n in ("attn_k_b", "attn_v_b")}
+            if i % self.every:
+                continue
+            shapes |= {b + n + suffix: stack + (2, embd) for n in feed}
+            if self.shared:
+                shapes |= {b + n + "_shexp.weight": (2, embd) for n in feed}
+            if self.experts:
+                shapes[b + "ffn_gate_inp.weight"] = (self.experts, embd)
+        return shapes
+
+    def write(self, path):
+        w = gguf.GGUFWriter(path, self.arch)
+        rng = np.random.default_rng(3)
+        keys = {"context_length": 64, "embedding_length": self.embd, "block_count": self.layers,
+                "feed_forward_length": 2 * self.embd, "attention.head_count": self.heads,
+                "attention.head_count_kv": self.kv_heads, "attention.layer_norm_rms_epsilon": 1e-5,
+                "attention.layer_norm_epsilon": 1e-5, "vocab_size": 32} | dict(self.keys)
+        if self.experts:
+            keys |= {"expert_count": self.experts, "expert_used_count": 2}
+        for key, value in keys.items():
+            (w.add_float32 if isinstance(value, float) else w.add_uint32)(f"{self.arch}.{key}", value)
+        w.add_tokenizer_model("no_vocab")
+        shapes = self.shapes()
+        for name, shape in shapes.items():
+            w.add_tensor(name, (rng.standard_normal(shape) * 0.02).astype(np.float32))
+        w.write_header_to_file()
+        w.write_kv_data_to_file()
+        w.write_tensors_to_file()
+        w.close()
+        return shapes
+
+
+BAILING = {"attention.key_length_mla": 1, "attention.value_length_mla": 1, "attention.kv_lora_rank": 16,
+           "ssm.conv_kernel": 1, "kda.head_dim": 16, "kda.gate_lower_bound": -1.0, "expert_feed_forward_length": 1,
+           "expert_shared_count": 1, "leading_dense_block_count": 1, "expert_gating_func": 1}
+MODELS = (
+    Model(20, 256, 8, 8), Model(33, 256, 8, 2, tied=True), Model(16, 256, 8, 2, 8), Model(9, 256, 4, 4, 4),
+    Model(12, 192, 4, 4, tied=True), Model(80, 256, 8, 1), Model(80, 256, 8, 8, tied=True), Model(4, 80, 4, 4),
+    Model(16, 256, 8, 2, 8, shared=True), Model(24, 256, 8, 4, 16, shared=True), Model(40, 256, 8, 4, every=2),
+    Model(33, 256, 8, 1, arch="falcon", fused=True), Model(60, 256, 8, 8, tied=True, arch="falcon", fused=True),
+    Model(9, 192, 4, 4, arch="falcon", fused=True), Model(16, 256, 8, 2, 8, arch="falcon", fused=True),
+    Model(80, 256, 8, 8, arch="qwen2"), Model(80, 256, 8, 1, arch="qwen3"), Model(80, 256, 8, 8, arch="deci"),
+    Model(80, 256, 8, 1, arch="olmo"), Model(68, 256, 8, 8, arch="jais2"),
+    Model(12, 256, 8, 1, 4, arch="bailingmoe3", keys=BAILING, stacked_values=True),
+)
 
 
 class Tensor(ctypes.Structure):  # weft_gguf_tensor
@@ -103,10 +141,8 @@ def main():
     folder = tempfile.mkdtemp()
     source, a, b, matrix = (os.path.join(folder, n) for n in ("in.gguf", "a.gguf", "b.gguf", "m.dat"))
     n_compared = n_different = 0
-    models = ((20, 256, 8, 8, 0, False), (33, 256, 8, 2, 0, True), (16, 256, 8, 2, 8, False), (9, 256, 4, 4, 4, False),
-              (12, 192, 4, 4, 0, True), (80, 256, 8, 1, 0, False), (80, 256, 8, 8, 0, True), (4, 80, 4, 4, 0, False))
-    for model in models:
-        shapes = make_model(source, *model)
+    for model in MODELS:
+        shapes = model.write(source)
         rows = {n: s for n, s in shapes.items() if len(s) > 1}
         ones = np.ones(1 << 16, np.float32)
         entries = (Importance * (len(rows) + 1))()
@@ -116,7 +152,7 @@ def main():
                 n = shape[-1] * (shape[0] if len(shape) == 3 else 1)
                 entries[i] = Importance(name.encode(), ones.ctypes.data, n)
                 f.write(struct.pack("<i", len(name)) + name.encode() + struct.pack("<ii", 1, n) + ones[:n].tobytes())
-        print(model, flush=True)
+        print(model.label, flush=True)
         for name, number in NUMBERS.items():
             if sys.argv[3:] and name not in sys.argv[3:]:
                 continue
@@ -129,13 +165,13 @@ def main():
                         continue  # it asks for an importance matrix, or knows no fallback
                     desc = Ours(name.encode(), matrix.encode() if with_matrix else None, None, pure, 2, None, None)
                     if weft.weft_quantize(source.encode(), a.encode(), desc):
-                        sys.exit(f"{model} {name}: {weft.weft_message().decode()}")
+                        sys.exit(f"{model.label} {name}: {weft.weft_message().decode()}")
                     ours, theirs = types(weft, a), types(weft, b)
                     n_compared += 1
                     wrong = [f"{t}: {ours[t]}, theirs {theirs[t]}" for t in theirs if ours[t] != theirs[t]]
                     if wrong or ours.keys() != theirs.keys():
                         n_different += 1
-                        print(model, name, "matrix" if with_matrix else "", "pure" if pure else "", len(wrong),
+                        print("   ", name, "matrix" if with_matrix else "", "pure" if pure else "", len(wrong),
                               wrong[:4], flush=True)
     print(f"{n_compared} files compared, {n_different} differ")
     sys.exit(n_different > 0 or n_compared == 0)

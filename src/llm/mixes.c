@@ -19,6 +19,7 @@ enum {
     N_MIXES,
     MIX_ALL = -1
 };
+enum { WEFT_OWN = WEFT_DTYPE_NUMBERS }; /* a rule's format: the mix's own */
 
 typedef enum kind {
     KIND_OTHER,
@@ -31,6 +32,7 @@ typedef enum kind {
     KIND_UP,
     KIND_GATE,
     KIND_DOWN,
+    N_KINDS,
     KIND_ANY = -1
 } kind;
 
@@ -47,9 +49,11 @@ enum condition {
     NOT_EXPERTS_8 = 1 << 9,
     HAS_IMATRIX = 1 << 10,
     NO_IMATRIX = 1 << 11,
-    ODD_ROW = 1 << 12,   /* a row is no whole number of blocks of the mix's own format */
-    LAYERS_80 = 1 << 14, /* 80 layers, and heads that share values: a "70B" */
-    STACKED = 1 << 13,   /* one matrix for each of several experts */
+    ODD_ROW = 1 << 12,              /* a row is no whole number of blocks of the mix's own format */
+    STACKED = 1 << 13,              /* three dimensions: one matrix for each of several experts */
+    IS_70B = 1 << 14,               /* what llama.cpp calls a 70B, by WEFT_MIX_ARCH */
+    IS_FALCON = 1 << 15,            /* and so are these */
+    ONLY_EXPERTS_STACKED = 1 << 16, /* not every STACKED matrix is one of experts */
 };
 
 static const struct {
@@ -75,10 +79,20 @@ static const struct {
     int mix;
     kind kind;
     unsigned conditions;
-    weft_dtype dtype;
+    int dtype; /* or WEFT_OWN */
 } rules[] = {
 #define WEFT_MIX_RULE(mix, kind, conditions, format)                                               \
     {MIX_##mix, KIND_##kind, conditions, WEFT_##format},
+#include "llm/mixes.def"
+};
+
+static const struct {
+    const char *name;
+    uint64_t n_layers;
+    bool shares;
+    unsigned condition;
+} archs[] = {
+#define WEFT_MIX_ARCH(arch, layers, shares, condition) {arch, layers, shares, condition},
 #include "llm/mixes.def"
 };
 
@@ -87,6 +101,11 @@ static const struct {
     const char *text;
 } kinds[] = {
 #define WEFT_MIX_KIND(kind, text) {KIND_##kind, text},
+#include "llm/mixes.def"
+};
+
+static const int counted[] = {
+#define WEFT_MIX_COUNTS(mix) MIX_##mix,
 #include "llm/mixes.def"
 };
 
@@ -129,7 +148,8 @@ typedef struct model {
     weft_dtype output_type; /* valid when request.output_type is set */
     bool has_output;        /* an output matrix of its own: else the embedding serves */
     uint64_t n_layers, n_experts, gqa;
-    size_t n_values, n_fallbacks;
+    unsigned conditions; /* of its architecture */
+    size_t n_like[N_KINDS], n_fallbacks;
 } model;
 
 typedef struct description {
@@ -188,9 +208,8 @@ static unsigned place_conditions(int64_t i, int64_t n) {
 }
 
 static unsigned model_conditions(const model *m) {
-    unsigned c = m->request.has_imatrix ? HAS_IMATRIX : NO_IMATRIX;
+    unsigned c = m->conditions | (m->request.has_imatrix ? HAS_IMATRIX : NO_IMATRIX);
     c |= m->n_experts == 8 ? EXPERTS_8 : NOT_EXPERTS_8;
-    if (m->n_layers == 80 && m->gqa > 1) c |= LAYERS_80;
     if (m->gqa >= 4) c |= GQA_4;
     if (m->gqa >= 4 || m->n_experts >= 4) c |= FEW_VALUES;
     return c;
@@ -198,12 +217,24 @@ static unsigned model_conditions(const model *m) {
 
 static int64_t row_of(const gguf_tensor *t) { return t->rank ? t->dim[t->rank - 1] : 1; }
 
-/* `value_place` is the tensor's place among the values, in the order of layers. */
-static description describe(const model *m, const gguf_tensor *t, size_t value_place) {
+/* llama.cpp counts the layers of dense models by the tensors it meets, those of models with experts
+ * by their names; but the mixes of one and two bits always by the tensors. */
+static bool counts_tensors(const model *m) {
+    if (m->n_experts <= 1) return true;
+    for (size_t i = 0; i < sizeof counted / sizeof *counted; i++)
+        if (counted[i] == m->request.mix) return true;
+    return false;
+}
+
+/* `place` is the tensor's place among its like, in the order of layers. */
+static description describe(const model *m, const gguf_tensor *t, size_t place) {
     description d = {kind_of(m, t->name), model_conditions(m)};
     if (d.kind == KIND_VALUE)
-        d.conditions |= place_conditions((int64_t)value_place, (int64_t)m->n_values);
-    else d.conditions |= place_conditions(layer_of(t->name), (int64_t)m->n_layers);
+        d.conditions |= place_conditions((int64_t)place, (int64_t)m->n_like[KIND_VALUE]);
+    else {
+        int64_t layer = counts_tensors(m) ? (int64_t)place : layer_of(t->name);
+        d.conditions |= place_conditions(layer, (int64_t)m->n_layers);
+    }
     if (row_of(t) % dtype_find(mixes[m->request.mix].dtype)->block) d.conditions |= ODD_ROW;
     if (t->rank >= 3 && t->dim[t->rank - 3] > 1) d.conditions |= STACKED;
     return d;
@@ -218,7 +249,7 @@ static weft_dtype by_rules(const model *m, description d) {
         if (rules[i].mix != MIX_ALL && rules[i].mix != m->request.mix) continue;
         if (rules[i].kind != KIND_ANY && rules[i].kind != d.kind) continue;
         if ((rules[i].conditions & d.conditions) != rules[i].conditions) continue;
-        dtype = rules[i].dtype;
+        if (rules[i].dtype != WEFT_OWN) dtype = (weft_dtype)rules[i].dtype;
         break;
     }
     return dtype;
@@ -236,10 +267,10 @@ static weft_dtype fitting(model *m, const gguf_tensor *t, weft_dtype dtype) {
     return other;
 }
 
-static weft_dtype choose(model *m, const gguf_tensor *t, size_t value_place) {
+static weft_dtype choose(model *m, const gguf_tensor *t, size_t place) {
     if (!may_quantize(t)) return t->dtype;
     weft_dtype own = mixes[m->request.mix].dtype;
-    description d = describe(m, t, value_place);
+    description d = describe(m, t, place);
     if (m->request.output_type && d.kind == KIND_OUTPUT) return fitting(m, t, m->output_type);
     if (!dtype_find(own)->is_quantized) return own;
     return fitting(m, t, m->request.is_pure ? own : by_rules(m, d));
@@ -248,22 +279,23 @@ static weft_dtype choose(model *m, const gguf_tensor *t, size_t value_place) {
 /* ---- the model
  * ---------------------------------------------------------------------------------------- */
 
-/* The value of "ARCH.suffix", or `otherwise`; a per-layer array counts by its largest. */
-static uint64_t arch_number(const gguf_file *f, const char *suffix, uint64_t otherwise) {
+static gguf_string arch_of(const gguf_file *f) {
     gguf_string arch = {"", 0};
     weft_status ignored = WEFT_OK;
-    char key[192];
     gguf_get_string(f, "general.architecture", &arch, &ignored);
+    return arch;
+}
+
+/* The value of "ARCH.suffix", or `otherwise`; an array's is that of the first layer. */
+static uint64_t arch_number(const gguf_file *f, const char *suffix, uint64_t otherwise) {
+    gguf_string arch = arch_of(f);
+    char key[192];
     if (arch.n > 100) return otherwise;
     snprintf(key, sizeof key, "%.*s.%s", (int)arch.n, arch.data, suffix);
     const gguf_value *v = gguf_find(f, key);
     if (!v || v->n == 0 || v->element_type == GGUF_STRING) return otherwise;
-    int64_t most = 0;
-    for (uint64_t i = 0; i < v->n; i++) {
-        int64_t n = gguf_integer_at(v, i);
-        most = n > most ? n : most;
-    }
-    return (uint64_t)most;
+    int64_t n = gguf_integer_at(v, 0);
+    return n > 0 ? (uint64_t)n : 0;
 }
 
 static model read_model(const gguf_file *f, mix_request request) {
@@ -274,36 +306,46 @@ static model read_model(const gguf_file *f, mix_request request) {
     m.n_experts = arch_number(f, "expert_count", 0);
     m.gqa = n_kv_heads ? n_heads / n_kv_heads : 0;
     m.has_output = gguf_find_tensor(f, "output.weight") != NULL;
+    gguf_string arch = arch_of(f);
+    for (size_t i = 0; i < sizeof archs / sizeof *archs; i++) {
+        bool fits = is(arch, archs[i].name) && (!archs[i].shares || m.gqa > 1) &&
+                    (!archs[i].n_layers || archs[i].n_layers == m.n_layers);
+        if (fits) m.conditions |= archs[i].condition;
+    }
     return m;
 }
 
-typedef struct value_tensor {
+typedef struct placed {
     int64_t layer;
     gguf_string name;
     size_t i;
-} value_tensor;
+} placed;
 
 static int by_layer(const void *a, const void *b) {
-    const value_tensor *x = a, *y = b;
+    const placed *x = a, *y = b;
     if (x->layer != y->layer) return x->layer < y->layer ? -1 : 1;
     size_t n = x->name.n < y->name.n ? x->name.n : y->name.n;
     int order = memcmp(x->name.data, y->name.data, n);
     return order ? order : x->name.n < y->name.n ? -1 : x->name.n > y->name.n;
 }
 
-/* places[i]: how many values come before tensor i, counted through the layers. */
-static weft_status place_values(model *m, size_t *places) {
+/* places[i]: how many of tensor i's kind come before it, counted through the layers. */
+static weft_status place_all(model *m, size_t *places) {
     size_t n = gguf_n_tensors(m->file);
-    value_tensor *values = mem_array(n, sizeof *values);
-    if (!values) return WEFT_NO_MEMORY;
+    placed *all = mem_array(n, sizeof *all);
+    if (!all) return WEFT_NO_MEMORY;
     for (size_t i = 0; i < n; i++) {
         gguf_string name = gguf_tensor_at(m->file, i)->name;
-        if (kind_of(m, name) == KIND_VALUE)
-            values[m->n_values++] = (value_tensor){layer_of(name), name, i};
+        all[i] = (placed){layer_of(name), name, i};
     }
-    qsort(values, m->n_values, sizeof *values, by_layer);
-    for (size_t k = 0; k < m->n_values; k++) places[values[k].i] = k;
-    mem_free(values);
+    qsort(all, n, sizeof *all, by_layer);
+    for (size_t k = 0; k < n; k++) {
+        const gguf_tensor *t = gguf_tensor_at(m->file, all[k].i);
+        kind own = kind_of(m, t->name);
+        places[all[k].i] = m->n_like[own];
+        if (own == KIND_VALUE || may_quantize(t)) m->n_like[own]++;
+    }
+    mem_free(all);
     return WEFT_OK;
 }
 
@@ -313,7 +355,7 @@ weft_status mix_plan(const gguf_file *f, mix_request request, weft_dtype *types)
             "'%s' is no format", request.output_type);
     size_t n = gguf_n_tensors(f), *places = mem_array(n, sizeof *places);
     if (!places) return WEFT_NO_MEMORY;
-    weft_status status = place_values(&m, places);
+    weft_status status = place_all(&m, places);
     for (size_t i = 0; i < n && status == WEFT_OK; i++)
         types[i] = choose(&m, gguf_tensor_at(f, i), places[i]);
     mem_free(places);

@@ -353,6 +353,19 @@ expect 0 run q8.gguf -p 'Say something' --device cpu --temp 0
 out_is Hi
 expect 0 quantize chat.gguf q4.gguf Q4_K_M --output-type f16 --threads 1
 err_has 'note: '
+expect 0 info q4.gguf --device cpu --tensors
+grep -q '  output.weight.* f16 ' out || problem "--output-type f16 does nothing"
+expect 0 quantize chat.gguf mixed.gguf Q5_1 --threads 1
+expect 0 quantize chat.gguf pure.gguf Q5_1 --pure --threads 1
+expect 0 info pure.gguf --device cpu --tensors
+grep -q '  output.weight.* q5_1 ' out || problem "--pure leaves the output in another format"
+expect 0 info mixed.gguf --device cpu --tensors
+grep -q '  output.weight.* q8_0 ' out || problem "without --pure the output is not q8_0"
+python3 -c "import struct; name = b'blk.0.ffn_down.weight'
+open('m.dat', 'wb').write(struct.pack('<ii', 1, len(name)) + name + struct.pack('<ii48f', 1, 48, *range(48)))"
+expect 0 quantize chat.gguf weighed.gguf Q4_0 --imatrix m.dat --threads 1
+expect 0 quantize chat.gguf plain.gguf Q4_0 --threads 1
+cmp -s weighed.gguf plain.gguf && problem "--imatrix changes nothing"
 expect 2 quantize chat.gguf x.gguf Q9_9
 err_has 'there is no type "Q9_9"'
 err_has 'Q4_K_M'

@@ -62,14 +62,21 @@ static int list_shapes(shape *out, int64_t row, bool is_tied) {
 }
 
 static shape shapes[LAYERS * 8 + 8];
+static const char *model_arch = "llama";
+
+static void put_number(gguf_writer *w, const char *key, uint32_t value) {
+    char full[64];
+    snprintf(full, sizeof full, "%s.%s", model_arch, key);
+    assert_ok(gguf_writer_set_u32(w, full, value));
+}
 
 static void put_model(gguf_writer *w, int n, float spoil) {
     static float data[8 * ROW];
     rng r = {5};
-    assert_ok(gguf_writer_set_string(w, "general.architecture", "llama", 5));
-    assert_ok(gguf_writer_set_u32(w, "llama.block_count", LAYERS));
-    assert_ok(gguf_writer_set_u32(w, "llama.attention.head_count", 8));
-    assert_ok(gguf_writer_set_u32(w, "llama.attention.head_count_kv", 2));
+    assert_ok(gguf_writer_set_string(w, "general.architecture", model_arch, strlen(model_arch)));
+    put_number(w, "block_count", LAYERS);
+    put_number(w, "attention.head_count", 8);
+    put_number(w, "attention.head_count_kv", 2);
     assert_ok(gguf_writer_set_u32(w, "split.count", 1));
     for (int i = 0; i < n; i++)
         assert_ok(gguf_writer_tensor(w, (gguf_string){shapes[i].name, strlen(shapes[i].name)},
@@ -204,6 +211,33 @@ static void options_change_the_layout(void **state) {
     gguf_close(f);
 }
 
+/* llama.cpp treats falcon's matrices in its own way; the same model under another name is plain. */
+static void falcon_has_its_own_rules(void **state) {
+    (void)state;
+    const char *more = "1100100100100111";
+    model_arch = "falcon";
+    make_model(ROW, false, 0);
+    model_arch = "llama";
+    gguf_file *f = quantized((weft_quantize_desc){.type = "Q4_K_M"});
+    assert_string_equal(type_of(f, "output.weight"), "q8_0");
+    assert_string_equal(type_of(f, "blk.0.ffn_down.weight"), "q6_k");
+    for (int i = 1; i < LAYERS; i++) {
+        char name[48];
+        snprintf(name, sizeof name, "blk.%d.ffn_down.weight", i);
+        assert_string_equal(type_of(f, name), more[i] == '1' ? "q5_k" : "q4_k");
+    }
+    gguf_close(f);
+    f = quantized((weft_quantize_desc){.type = "Q3_K_L"});
+    assert_string_equal(type_of(f, "blk.5.attn_output.weight"), "q4_k");
+    assert_string_equal(type_of(f, "blk.5.ffn_down.weight"), "q4_k");
+    gguf_close(f);
+    make_model(ROW, false, 0);
+    f = quantized((weft_quantize_desc){.type = "Q3_K_L"});
+    assert_string_equal(type_of(f, "blk.5.attn_output.weight"), "q5_k");
+    assert_string_equal(type_of(f, "blk.5.ffn_down.weight"), "q5_k");
+    gguf_close(f);
+}
+
 static void importance_reaches_the_encoder(void **state) {
     (void)state;
     static float importance[ROW];
@@ -305,6 +339,7 @@ static void failing_allocations_leave_nothing(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_mixture_is_laid_out),
+        cmocka_unit_test(falcon_has_its_own_rules),
         cmocka_unit_test(options_change_the_layout),
         cmocka_unit_test(importance_reaches_the_encoder),
         cmocka_unit_test(every_type_is_written_and_read),
