@@ -4,30 +4,32 @@
 #ifndef WEFT_FORMAT_FP4_H
 #define WEFT_FORMAT_FP4_H
 
-#include <math.h>
 #include <stdint.h>
+
+#include "format/lanes.h"
 
 static const int8_t fp4_twice[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
-/* The code of the level nearest to x (given in half-scales); the smaller magnitude in a tie. */
-static inline int fp4_nearest(float x) {
-    float m = fabsf(x);
-    int k = 0;
-    while (k < 7 && m * 2.0F > (float)(fp4_twice[k] + fp4_twice[k + 1])) k++;
-    return x < 0 && k ? k + 8 : k;
-}
-
-/* 2 n elements to n bytes (element j low, j + n high) under a half-scale; adds the weighted squared
- * error. */
-static inline void fp4_encode(const float *x, const float *w, int n, float half, uint8_t *qs,
-                              float *error) {
-    float inverse = half > 0 ? 1.0F / half : 0;
-    for (int j = 0; j < 2 * n; j++) {
-        int q = fp4_nearest(x[j] * inverse);
-        float e = x[j] - half * (float)fp4_twice[q];
-        *error += w[j] * e * e;
-        qs[j % n] = (uint8_t)(j < n ? q : qs[j % n] | q << 4);
+/* 2 n elements to n bytes (element j low, j + n high) under a half-scale, n <= 16 and a multiple of
+ * four: each the nearest level, the smaller magnitude in a tie. Returns the weighted squared error.
+ */
+static inline float fp4_encode(const float *x, const float *w, int n, float half, uint8_t *qs) {
+    lanes inverse = lanes_of(half > 0 ? 1.0F / half : 0), zero = lanes_of(0), sum = zero;
+    float code[32];
+    for (int j = 0; j < 2 * n; j += 4) {
+        lanes v = lanes_load(x + j), size = lanes_pick(v < zero, -v, v), level = zero, place = zero;
+        lanes twice = (size * inverse) * lanes_of(2.0F);
+        for (int k = 0; k < 7; k++) {
+            lanes_mask passed = twice > lanes_of((float)(fp4_twice[k] + fp4_twice[k + 1]));
+            level += lanes_pick(passed, lanes_of((float)(fp4_twice[k + 1] - fp4_twice[k])), zero);
+            place += lanes_pick(passed, lanes_of(1.0F), zero);
+        }
+        lanes e = size - lanes_of(half) * level;
+        sum += lanes_load(w + j) * e * e;
+        lanes_store(code + j, place + lanes_pick((v < zero) & (place > zero), lanes_of(8), zero));
     }
+    for (int j = 0; j < n; j++) qs[j] = (uint8_t)((int)code[j] | (int)code[j + n] << 4);
+    return lanes_sum(sum);
 }
 
 #endif

@@ -46,8 +46,8 @@ static void pack(const search_lattice_block *s, block_iq1_m *b) {
 static void encode(const float *in, void *blocks, int64_t n, const float *importance) {
     block_iq1_m *b = blocks;
     lattice points;
-    lattice_build(&points, codebook_iq1, NULL, 2048, codebook_values1, 3);
-    const search_lattice search = {&points, SIGNS_SHIFT_POINT, 16, 7, 1.0F, 1.0F, 2.2F, 7};
+    lattice_build(&points, codebook_iq1, NULL, 2048, codebook_values1);
+    const search_lattice search = {&points, SIGNS_SHIFT_POINT, 16, 7, 1.0F, 1.0F, 2.2F, 5};
     search_lattice_block s;
     float w[256];
     for (int64_t i = 0; i < n; i += 256, b++) {

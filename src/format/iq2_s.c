@@ -37,8 +37,8 @@ static void pack(const search_lattice_block *s, block_iq2_s *b) {
 static void encode(const float *in, void *blocks, int64_t n, const float *importance) {
     block_iq2_s *b = blocks;
     lattice points;
-    lattice_build(&points, codebook_iq2_s, NULL, 1024, codebook_values2, 3);
-    const search_lattice search = {&points, SIGNS_FREE, 16, 15, 0.125F, 0.75F, 1.2F, 7};
+    lattice_build(&points, codebook_iq2_s, NULL, 1024, codebook_values2);
+    const search_lattice search = {&points, SIGNS_FREE, 16, 15, 0.125F, 0.75F, 1.2F, 5};
     search_lattice_block s;
     float w[256];
     for (int64_t i = 0; i < n; i += 256, b++) {

@@ -41,8 +41,8 @@ static void pack(const search_lattice_block *s, block_iq3_xxs *b) {
 static void encode(const float *in, void *blocks, int64_t n, const float *importance) {
     block_iq3_xxs *b = blocks;
     lattice points;
-    lattice_build(&points, NULL, codebook_iq3_xxs, 256, codebook_values3_xxs, 8);
-    const search_lattice search = {&points, SIGNS_EVEN, 32, 15, 0.25F, 0.8F, 1.2F, 6};
+    lattice_build(&points, NULL, codebook_iq3_xxs, 256, codebook_values3_xxs);
+    const search_lattice search = {&points, SIGNS_EVEN, 32, 15, 0.25F, 0.8F, 1.2F, 5};
     search_lattice_block s;
     float w[256];
     for (int64_t i = 0; i < n; i += 256, b++) {

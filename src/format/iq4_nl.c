@@ -21,7 +21,8 @@ static void decode(const void *blocks, float *out, int64_t n) {
 }
 
 static void encode(const float *in, void *blocks, int64_t n, const float *importance) {
-    const search_levels levels = {-127, 113, codebook_iq4};
+    const search_table table = search_table_of(codebook_iq4);
+    const search_levels levels = {-127, 113, &table};
     block_iq4_nl *b = blocks;
     float w[32], q[32];
     for (int64_t i = 0; i < n; i += 32, b++) {

@@ -25,8 +25,8 @@ static void decode(const void *blocks, float *out, int64_t n) {
     }
 }
 
-static void encode_block(const float x[256], const float w[256], block_iq4_xs *b) {
-    const search_levels levels = {-127, 113, codebook_iq4};
+static void encode_block(search_levels levels, const float x[256], const float w[256],
+                         block_iq4_xs *b) {
     int scales[8];
     float q[256];
     *b = (block_iq4_xs){.d = search_super_scale(levels, -32, 31, 8, x, w, scales, q)};
@@ -40,11 +40,13 @@ static void encode_block(const float x[256], const float w[256], block_iq4_xs *b
 }
 
 static void encode(const float *in, void *blocks, int64_t n, const float *importance) {
+    const search_table table = search_table_of(codebook_iq4);
+    const search_levels levels = {-127, 113, &table};
     block_iq4_xs *b = blocks;
     float w[256];
     for (int64_t i = 0; i < n; i += 256, b++) {
         search_weights(importance ? importance + i : NULL, 256, w);
-        encode_block(in + i, w, b);
+        encode_block(levels, in + i, w, b);
     }
 }
 

@@ -40,9 +40,8 @@ static void encode(const float *in, void *blocks, int64_t n, const float *import
         frexpf(peak, &exponent); /* peak < 2^exponent, at least half of it */
         int first = peak > 0 && isfinite(peak) ? exponent - 3 + 127 : 0;
         for (int e = first; e <= first + 1; e++) {
-            uint8_t qs[16] = {0}, scale = (uint8_t)(e < 0 ? 0 : e > 254 ? 254 : e);
-            float error = 0;
-            fp4_encode(in + i, w, 16, half_of_scale(scale), qs, &error);
+            uint8_t qs[16], scale = (uint8_t)(e < 0 ? 0 : e > 254 ? 254 : e);
+            float error = fp4_encode(in + i, w, 16, half_of_scale(scale), qs);
             if (!(error < best)) continue;
             best = error;
             b->e = scale;

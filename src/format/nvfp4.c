@@ -35,15 +35,18 @@ static void decode(const void *blocks, float *out, int64_t n) {
  * above. */
 static void encode_run(const float x[16], const float w[16], uint8_t *d, uint8_t qs[8]) {
     float peak = search_peak(x, 16), best = INFINITY;
-    int top = 1;
+    int top = 1, last = 0x7E; /* the first scale that takes the peak, or the last there is */
     *d = 0;
     memset(qs, 0, 8);
-    while (top < 0x7E && half_of_scale((uint8_t)top) * 12.0F < peak) top++;
+    while (top < last) {
+        int middle = (top + last) / 2;
+        if (half_of_scale((uint8_t)middle) * 12.0F < peak) top = middle + 1;
+        else last = middle;
+    }
     for (int e = top - 5; e <= top + 1; e++) {
         if (e < 0 || e > 0x7E) continue;
-        uint8_t trial[8] = {0};
-        float error = 0;
-        fp4_encode(x, w, 8, half_of_scale((uint8_t)e), trial, &error);
+        uint8_t trial[8];
+        float error = fp4_encode(x, w, 8, half_of_scale((uint8_t)e), trial);
         if (!(error < best)) continue;
         best = error;
         *d = (uint8_t)e;

@@ -6,10 +6,13 @@
 
 #include <math.h>
 
-enum { REFINEMENTS = 2, MAX_SUB = 64 };
+#include "format/lanes.h"
+
+enum { REFINEMENTS = 2, MAX_SUB = 64 }; /* every n is a multiple of 16 */
 
 /* Adding and subtracting 1.5 * 2^23 rounds to the nearest integer in the default rounding mode. */
-static float nearest(float x) { return (x + 12582912.0F) - 12582912.0F; }
+static const float to_integer = 12582912.0F;
+static float nearest(float x) { return (x + to_integer) - to_integer; }
 
 static float limit(float x, float lo, float hi) {
     x = x > lo ? x : lo; /* NaN too */
@@ -33,18 +36,30 @@ void search_weights(const float *importance, int n, float *w) {
     for (int i = 0; i < n; i++) w[i] = importance ? importance[i] : 1.0F;
 }
 
-/* Climbs the table: each threshold passed (the middle between two levels) adds the step to the next
- * level. All elements together, so that the loop over them vectorises. n <= MAX_SUB. */
-static void snap_to_table(const int8_t *table, const float *x, int n, float inverse, float *q) {
-    float v[MAX_SUB];
-    for (int i = 0; i < n; i++) {
-        v[i] = x[i] * inverse;
-        q[i] = table[0];
-    }
+search_table search_table_of(const int8_t values[16]) {
+    search_table t = {.values = values};
     for (int k = 0; k < 15; k++) {
-        float middle = 0.5F * (float)(table[k] + table[k + 1]),
-              step = (float)(table[k + 1] - table[k]);
-        for (int i = 0; i < n; i++) q[i] += v[i] > middle ? step : 0;
+        t.middle[k] = 0.5F * (float)(values[k] + values[k + 1]);
+        t.step[k] = (float)(values[k + 1] - values[k]);
+    }
+    return t;
+}
+
+/* Climbs the table: each middle passed adds the step to the next level. Sixteen elements at a time
+ * stay in registers. */
+static void snap_to_table(const search_table *t, const float *x, int n, float inverse, float *q) {
+    lanes factor = lanes_of(inverse), none = lanes_of(0);
+    for (int i = 0; i < n; i += 16) {
+        lanes v[4], level[4];
+        for (int j = 0; j < 4; j++) {
+            v[j] = lanes_load(x + i + 4 * j) * factor;
+            level[j] = lanes_of(t->values[0]);
+        }
+        for (int k = 0; k < 15; k++) {
+            lanes middle = lanes_of(t->middle[k]), step = lanes_of(t->step[k]);
+            for (int j = 0; j < 4; j++) level[j] += lanes_pick(v[j] > middle, step, none);
+        }
+        for (int j = 0; j < 4; j++) lanes_store(q + i + 4 * j, level[j]);
     }
 }
 
@@ -59,17 +74,17 @@ void search_snap(search_levels l, const float *x, int n, float inverse, float *q
 int search_index(search_levels l, float q) {
     if (!l.table) return (int)(q - l.lo);
     int k = 0;
-    while (k < 15 && (float)l.table[k] < q) k++;
+    while (k < 15 && (float)l.table->values[k] < q) k++;
     return k;
 }
 
 float search_error(const float *x, const float *w, int n, const float *q, float a, float c) {
-    float sum = 0;
-    for (int i = 0; i < n; i++) {
-        float e = x[i] - a * q[i] - c;
-        sum += w[i] * e * e;
+    lanes sum = lanes_of(0);
+    for (int i = 0; i < n; i += 4) {
+        lanes e = lanes_load(x + i) - lanes_of(a) * lanes_load(q + i) - lanes_of(c);
+        sum += lanes_load(w + i) * e * e;
     }
-    return sum;
+    return lanes_sum(sum);
 }
 
 /* ---- x ~ a q
@@ -81,12 +96,15 @@ typedef struct best_scale {
 
 static void try_scale(search_levels l, const float *x, const float *w, int n, float inverse,
                       best_scale *best) {
-    float q[MAX_SUB], wxq = 0, wqq = 0;
+    float q[MAX_SUB];
+    lanes xq = lanes_of(0), qq = xq;
     search_snap(l, x, n, inverse, q);
-    for (int i = 0; i < n; i++) {
-        wxq += w[i] * x[i] * q[i];
-        wqq += w[i] * q[i] * q[i];
+    for (int i = 0; i < n; i += 4) {
+        lanes level = lanes_load(q + i), wq = lanes_load(w + i) * level;
+        xq += wq * lanes_load(x + i);
+        qq += wq * level;
     }
+    float wxq = lanes_sum(xq), wqq = lanes_sum(qq);
     if (wqq > 0 && wxq * wxq > best->gain * wqq) *best = (best_scale){wxq * wxq / wqq, wxq / wqq};
 }
 
@@ -116,18 +134,18 @@ static void snap_line(float hi, const float *x, int n, search_line line, float *
     for (int i = 0; i < n; i++) q[i] = nearest(limit((x[i] - line.offset) * inverse, 0, hi));
 }
 
-/* Least squares for given levels (the normal equations of two unknowns). */
-static search_line fit_line(bool any_offset, const float *x, const float *w, int n,
-                            const float *q) {
-    float sw = 0, sq = 0, sx = 0, sqq = 0, sxq = 0;
-    for (int i = 0; i < n; i++) {
-        float wq = w[i] * q[i];
-        sw += w[i];
-        sq += wq;
-        sx += w[i] * x[i];
-        sqq += wq * q[i];
-        sxq += wq * x[i];
+/* Least squares for given levels (the normal equations of two unknowns); sw and sx are the sums of
+ * w and of w x. */
+static search_line fit_line(bool any_offset, const float *x, const float *w, int n, float sw,
+                            float sx, const float *q) {
+    lanes lane_q = lanes_of(0), lane_qq = lane_q, lane_xq = lane_q;
+    for (int i = 0; i < n; i += 4) {
+        lanes level = lanes_load(q + i), wq = lanes_load(w + i) * level;
+        lane_q += wq;
+        lane_qq += wq * level;
+        lane_xq += wq * lanes_load(x + i);
     }
+    float sq = lanes_sum(lane_q), sqq = lanes_sum(lane_qq), sxq = lanes_sum(lane_xq);
     float det = sw * sqq - sq * sq;
     if (det > 0) {
         search_line line = {(sw * sxq - sx * sq) / det, (sqq * sx - sq * sxq) / det};
@@ -139,15 +157,19 @@ static search_line fit_line(bool any_offset, const float *x, const float *w, int
 typedef struct best_line {
     float error;
     search_line line;
+    float sw, sx;
 } best_line;
 
 static void try_line(float hi, bool any_offset, const float *x, const float *w, int n,
                      search_line start, best_line *best) {
     float q[MAX_SUB];
     snap_line(hi, x, n, start, q);
-    search_line line = fit_line(any_offset, x, w, n, q);
+    search_line line = fit_line(any_offset, x, w, n, best->sw, best->sx, q);
     float error = search_error(x, w, n, q, line.scale, line.offset);
-    if (error < best->error && line.scale > 0) *best = (best_line){error, line};
+    if (error < best->error && line.scale > 0) {
+        best->error = error;
+        best->line = line;
+    }
 }
 
 search_line search_affine(float hi, bool any_offset, const float *x, const float *w, int n,
@@ -158,7 +180,11 @@ search_line search_affine(float hi, bool any_offset, const float *x, const float
         highest = x[i] > highest ? x[i] : highest;
     }
     if (!any_offset && lowest > 0) lowest = 0;
-    best_line best = {INFINITY, {0, lowest}};
+    best_line best = {INFINITY, {0, lowest}, 0, 0};
+    for (int i = 0; i < n; i++) {
+        best.sw += w[i];
+        best.sx += w[i] * x[i];
+    }
     float range = highest - lowest;
     if (range > 0 && isfinite(range) && isfinite(1.0F / range)) {
         for (int t = -10; t <= 10; t++) {

@@ -8,10 +8,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* 16 ascending values, ready to be snapped to: the middles between neighbours, and how far those
+ * are apart. */
+typedef struct search_table {
+    float middle[15], step[15];
+    const int8_t *values;
+} search_table;
+search_table search_table_of(const int8_t values[16]);
+
 /* What a quantised element may be: the integers lo..hi, or the entries of a table. */
 typedef struct search_levels {
     float lo, hi;
-    const int8_t *table; /* 16 ascending values from lo to hi, or NULL */
+    const search_table *table; /* from lo to hi, or NULL */
 } search_levels;
 
 /* The nearest level to x * inverse for each of n elements. NaN gives a level. */

@@ -10,7 +10,7 @@
 #include "format/half.h"
 #include "format/search.h"
 
-enum { SUPER = 256, ROUNDS = 3, REFINEMENTS = 2, MAX_POINTS = 8 };
+enum { SUPER = 256, ROUNDS = 3, MAX_POINTS = 8 };
 
 /* One sub-block under one scale. */
 typedef struct fit {
@@ -19,75 +19,85 @@ typedef struct fit {
     uint8_t shift[MAX_POINTS];
 } fit;
 
-static lattice_point fit_point(const lattice *l, const float *x, const float *w, float a,
-                               float shift) {
-    float cost[LATTICE_DIMS][LATTICE_LEVELS];
-    for (int k = 0; k < l->n_dims; k++) {
-        for (int v = 0; v < l->n_levels; v++) {
-            float e = x[k] - a * ((float)l->values[v] + shift);
-            cost[k][v] = w[k] * e * e;
-        }
-    }
-    return lattice_nearest(l, cost);
-}
+/* The points that the sub-block got last, with the shift up and down: the next scale's are seldom
+ * far from them. */
+typedef struct guesses {
+    lattice_point up[MAX_POINTS], down[MAX_POINTS];
+} guesses;
 
 /* shift: 1/8, -1/8, or 0 where there is none */
 static void add_point(const lattice *l, const float *x, const float *w, const lattice_point *p,
                       float shift, int at, fit *f) {
     f->error += p->cost;
-    f->index[at] = (uint16_t)p->index;
+    f->index[at] = l->index[p->at];
     f->shift[at] = shift < 0;
     for (int k = 0; k < l->n_dims; k++) {
-        float v = (float)l->values[p->level[k]] + shift;
+        float v = (float)l->values[l->level[p->at][k]] + shift;
         f->xv += w[k] * x[k] * v;
         f->vv += w[k] * v * v;
     }
 }
 
+static void scale_levels(const lattice *l, float a, float shift, float *levels) {
+    for (int v = 0; v < LATTICE_LEVELS; v++) {
+        int used = v < l->n_levels ? v : l->n_levels - 1;
+        levels[v] = a * ((float)l->values[used] + shift);
+    }
+}
+
+/* Ends early, with an error that is not less, where the error reaches `most`. */
 static fit fit_shifted(const search_lattice *s, const float *x, const float *w, float a,
-                       float shift) {
+                       float shift, float most, lattice_point *points) {
     fit f = {0};
     int n = s->points->n_dims;
-    for (int g = 0; g < s->sub / n; g++) {
-        lattice_point p = fit_point(s->points, x + g * n, w + g * n, a, shift);
-        add_point(s->points, x + g * n, w + g * n, &p, shift, g, &f);
+    float levels[LATTICE_LEVELS];
+    scale_levels(s->points, a, shift, levels);
+    for (int g = 0; g < s->sub / n && f.error < most; g++) {
+        lattice_nearest(s->points, x + g * n, w + g * n, levels, INFINITY, &points[g]);
+        add_point(s->points, x + g * n, w + g * n, &points[g], shift, g, &f);
     }
     return f;
 }
 
-static fit fit_best_shifts(const search_lattice *s, const float *x, const float *w, float a) {
+static fit fit_best_shifts(const search_lattice *s, const float *x, const float *w, float a,
+                           float most, guesses *old) {
     fit f = {0};
     int n = s->points->n_dims;
-    for (int g = 0; g < s->sub / n; g++) {
-        lattice_point up = fit_point(s->points, x + g * n, w + g * n, a, 0.125F);
-        lattice_point down = fit_point(s->points, x + g * n, w + g * n, a, -0.125F);
-        bool is_up = up.cost <= down.cost;
-        add_point(s->points, x + g * n, w + g * n, is_up ? &up : &down, is_up ? 0.125F : -0.125F, g,
-                  &f);
+    float high[LATTICE_LEVELS], low[LATTICE_LEVELS];
+    scale_levels(s->points, a, 0.125F, high);
+    scale_levels(s->points, a, -0.125F, low);
+    for (int g = 0; g < s->sub / n && f.error < most; g++) {
+        lattice_nearest(s->points, x + g * n, w + g * n, high, INFINITY, &old->up[g]);
+        lattice_nearest(s->points, x + g * n, w + g * n, low, old->up[g].cost, &old->down[g]);
+        bool is_up = old->up[g].cost <= old->down[g].cost;
+        add_point(s->points, x + g * n, w + g * n, is_up ? &old->up[g] : &old->down[g],
+                  is_up ? 0.125F : -0.125F, g, &f);
     }
     return f;
 }
 
-static fit fit_sub(const search_lattice *s, const float *x, const float *w, float a) {
-    if (s->signs == SIGNS_SHIFT_POINT) return fit_best_shifts(s, x, w, a);
-    if (s->signs != SIGNS_SHIFT_SUB) return fit_shifted(s, x, w, a, 0);
-    fit up = fit_shifted(s, x, w, a, 0.125F), down = fit_shifted(s, x, w, a, -0.125F);
+static fit fit_sub(const search_lattice *s, const float *x, const float *w, float a, float most,
+                   guesses *old) {
+    if (s->signs == SIGNS_SHIFT_POINT) return fit_best_shifts(s, x, w, a, most, old);
+    if (s->signs != SIGNS_SHIFT_SUB) return fit_shifted(s, x, w, a, 0, most, old->up);
+    fit up = fit_shifted(s, x, w, a, 0.125F, most, old->up);
+    fit down = fit_shifted(s, x, w, a, -0.125F, up.error < most ? up.error : most, old->down);
     return up.error <= down.error ? up : down;
 }
 
 /* The sub-block's own best scale: 0 where nothing is to be gained. */
-static float own_scale(const search_lattice *s, const float *x, const float *w) {
+static float own_scale(const search_lattice *s, const float *x, const float *w, guesses *old) {
     float peak = search_peak(x, s->sub), best = 0, gain = 0;
     float top = (float)s->points->values[s->points->n_levels - 1];
     if (!(peak > 0) || !isfinite(peak) || !isfinite(1.0F / peak)) return 0;
     float lowest = fabsf((float)s->points->values[0]),
           step = (s->last - s->first) / (float)(s->n_tries - 1);
-    for (int t = -1; t < s->n_tries + REFINEMENTS; t++) {
+    for (int t = -1; t <= s->n_tries; t++) {
         float a = peak / (top * (s->first + step * (float)t));
-        if (t < 0) a = peak / lowest; /* exact where all magnitudes are equal */
-        if (t >= s->n_tries) a = best;
+        if (t < 0) a = peak / lowest;  /* exact where all magnitudes are equal */
+        if (t == s->n_tries) a = best; /* once more, as refined */
         if (a == 0) break;
-        fit f = fit_sub(s, x, w, a);
+        fit f = fit_sub(s, x, w, a, INFINITY, old);
         if (!(f.xv > 0) || !(f.xv * f.xv > gain * f.vv)) continue;
         gain = f.xv * f.xv / f.vv;
         best = f.xv / f.vv;
@@ -122,14 +132,16 @@ static void take_signs(search_signs kind, const float *x, const float *w, float 
 /* ---- the super-block
  * -------------------------------------------------------------------------------------- */
 
-/* The best integer scale near the sub-block's own. */
+/* The best integer scale near the sub-block's own: that itself, then its neighbours. */
 static fit pick_scale(const search_lattice *s, const float *x, const float *w, float u, float own,
-                      uint8_t *scale) {
+                      guesses *old, uint8_t *scale) {
+    static const int8_t steps[] = {0, -1, 1};
     int start = search_round(u > 0 ? (own / u - 1.0F) * 0.5F : 0, 0, s->top);
     fit best = {.error = INFINITY};
-    for (int k = start - 1; k <= start + 1; k++) {
+    for (int i = 0; i < 3; i++) {
+        int k = start + steps[i];
         if (k < 0 || k > s->top) continue;
-        fit f = fit_sub(s, x, w, u * (float)(2 * k + 1));
+        fit f = fit_sub(s, x, w, u * (float)(2 * k + 1), best.error, old);
         if (!(f.error < best.error) && best.error < INFINITY) continue;
         best = f;
         *scale = (uint8_t)k;
@@ -139,12 +151,12 @@ static fit pick_scale(const search_lattice *s, const float *x, const float *w, f
 
 /* One round under one d; returns the error and the d that fits the chosen points best. */
 static float fit_round(const search_lattice *s, const float *x, const float *w, const float *own,
-                       search_lattice_block *out, float *next_d) {
+                       guesses *old, search_lattice_block *out, float *next_d) {
     float error = 0, u = out->d * s->unit;
     double top = 0, bottom = 0;
     int n_points = s->sub / s->points->n_dims;
     for (int j = 0; j < SUPER / s->sub; j++) {
-        fit f = pick_scale(s, x + j * s->sub, w + j * s->sub, u, own[j], &out->scales[j]);
+        fit f = pick_scale(s, x + j * s->sub, w + j * s->sub, u, own[j], &old[j], &out->scales[j]);
         double m = (double)(2 * out->scales[j] + 1);
         error += f.error;
         top += m * (double)f.xv;
@@ -160,16 +172,20 @@ void search_lattice_fit(const search_lattice *s, const float *x, const float *w,
                         search_lattice_block *out) {
     float magnitude[SUPER], own[16], peak = 0, best = INFINITY;
     search_lattice_block now = {0};
+    guesses old[16];
+    for (int j = 0; j < SUPER / s->sub; j++)
+        for (int g = 0; g < MAX_POINTS; g++)
+            old[j].up[g] = old[j].down[g] = (lattice_point){.at = -1};
     take_signs(s->signs, x, w, magnitude, now.signs);
     for (int j = 0; j < SUPER / s->sub; j++) {
-        own[j] = own_scale(s, magnitude + j * s->sub, w + j * s->sub);
+        own[j] = own_scale(s, magnitude + j * s->sub, w + j * s->sub, &old[j]);
         peak = own[j] > peak ? own[j] : peak;
     }
     *out = now;
     float d = peak / ((float)(2 * s->top + 1) * s->unit);
     for (int r = 0; r < ROUNDS && d > 0; r++) {
         now.d = f16_to_f32(f32_to_f16(d));
-        float error = fit_round(s, magnitude, w, own, &now, &d);
+        float error = fit_round(s, magnitude, w, own, old, &now, &d);
         if (!(error < best)) break;
         best = error;
         *out = now;
