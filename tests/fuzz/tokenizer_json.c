@@ -1,6 +1,7 @@
 /* libFuzzer target: any bytes as a tokenizer.json; after a line "====" a tokenizer_config.json, and
- * after another a text that is encoded and decoded. The tokenizer of the file's description gives
- * the same ids. SPDX-License-Identifier: MIT */
+ * after another a text that is encoded and decoded, by the tokenizer and by that of its description
+ * (whose ids are not held against the first one's: docs/tokenizers.md says where a GGUF cannot say
+ * the same). SPDX-License-Identifier: MIT */
 #include "tokenizer/tokenizer_json.h"
 
 #include "lib/fuzz.h"
@@ -17,16 +18,10 @@ static void encode(const tokenizer *t, fuzz_text text, int flags, token_list *id
     str_free(&back);
 }
 
-static void compare(const tokenizer *a, const tokenizer *b, fuzz_text text, int flags) {
-    token_list x = {0}, y = {0};
-    encode(a, text, flags, &x);
-    if (b) {
-        encode(b, text, flags, &y);
-        fuzz_require(x.n == y.n && (!x.n || !memcmp(x.ids, y.ids, x.n * sizeof *x.ids)),
-                     "the tokenizer and that of its description differ");
-    }
-    token_list_free(&x);
-    token_list_free(&y);
+static void encode_once(const tokenizer *t, fuzz_text text, int flags) {
+    token_list ids = {0};
+    encode(t, text, flags, &ids);
+    token_list_free(&ids);
 }
 
 static void use(const tokenizer *t, const tokenizer_json_text *json, fuzz_input *in,
@@ -38,8 +33,10 @@ static void use(const tokenizer *t, const tokenizer_json_text *json, fuzz_input 
     if (fuzz_status(status, fuzz_disarm(in), FUZZ_FILE))
         fuzz_status(tokenizer_open(&d.desc, &other), false, 0);
     tokenizer_description_free(&d);
-    compare(t, other, text, 0);
-    compare(t, other, text, ENCODE_ADD_SPECIAL | ENCODE_PARSE_SPECIAL);
+    for (int flags = 0; flags <= (ENCODE_ADD_SPECIAL | ENCODE_PARSE_SPECIAL); flags++) {
+        encode_once(t, text, flags);
+        if (other) encode_once(other, text, flags);
+    }
     tokenizer_close(other);
 }
 
