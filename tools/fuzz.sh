@@ -54,9 +54,9 @@ for t in $targets; do
     case $t in gguf | model | imatrix | safetensors) profile=(-use_value_profile=1) ;; esac # numbers matter more than shapes
     cp build/fuzz/tests/fuzz_"$t" "$here/program" # so that a build meanwhile does not change it
     TIMEFORMAT='%U %S'
-    { time "$here/program" -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2560 -malloc_limit_mb=1024 \
-        -max_len="$(length "$t")" "${dict[@]}" "${profile[@]}" -print_final_stats=1 -artifact_prefix="$here/found-" \
-        "$here/corpus" "$here/seeds" > "$here/last.log" 2>&1; } 2> "$here/time" || found=1
+    limits=(-timeout=60 -report_slow_units=30 -rss_limit_mb=2560 -malloc_limit_mb=1024 -max_len="$(length "$t")")
+    { time "$here/program" -max_total_time="$seconds" "${limits[@]}" "${dict[@]}" "${profile[@]}" -print_final_stats=1 \
+        -artifact_prefix="$here/found-" "$here/corpus" "$here/seeds" > "$here/last.log" 2>&1; } 2> "$here/time" || found=1
     cpu=$(awk '{ printf "%.0f", $1 + $2 }' "$here/time")
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$here/last.log")
     printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$(date -u +%FT%TZ)" "$t" $(($(date +%s) - start)) "${runs:-0}" $found "$cpu" >> "$work/log.tsv"

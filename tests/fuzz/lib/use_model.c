@@ -53,6 +53,11 @@ static void answer(const fuzz_input *in, weft_model *model) {
     desc.sampling = (weft_sampling){.temperature = 1, .top_p = 0.9F, .repeat_penalty = 1.1F};
     fuzz_arm(in);
     check(in, weft_generate(s, "a b", desc) == WEFT_OK, ANSWER);
+    desc.ignore_eos = false;
+    desc.grammar = "root ::= [a-c]+ | \"<\" root";
+    fuzz_arm(in);
+    check(in, weft_generate(s, "b", desc) == WEFT_OK, ANSWER);
+    desc.grammar = NULL;
     weft_chat_message message = {"user", "a"};
     fuzz_arm(in);
     check(in, weft_chat(s, &message, 1, desc) == WEFT_OK, ANSWER);
