@@ -42,7 +42,8 @@ typedef struct weft_model_desc {
     bool (*on_progress)(void *user, uint64_t done, uint64_t total);
     void *user;
     /* Only the tokenizer, for weft_encode and weft_decode, whatever the architecture: the device
-     * may be NULL, and there can be no sessions. */
+     * may be NULL, and there can be no sessions. The path may then also be a tokenizer.json, or a
+     * folder that has nothing else. */
     bool vocabulary_only;
 } weft_model_desc;
 

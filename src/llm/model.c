@@ -25,7 +25,16 @@ weft_status model_enter(weft_model *m) {
 
 void model_leave(weft_model *m) { atomic_store(&m->is_busy, false); }
 
+/* A tokenizer.json without a model: beside it stands a GGUF file that says nothing. */
+static weft_status load_json(weft_model *m, const char *path) {
+    static const uint8_t nothing[24] = {'G', 'G', 'U', 'F', 3};
+    TRY(gguf_open_memory(nothing, sizeof nothing, &m->file));
+    TRY(vocabulary_open_json(path, &m->tok));
+    return chat_open(m);
+}
+
 static weft_status load(weft_model *m, const char *path, weft_model_desc desc) {
+    if (desc.vocabulary_only && vocabulary_is_json(path)) return load_json(m, path);
     char problem[CHECKPOINT_PROBLEM];
     TRY(checkpoint_open_path(path, problem, &m->file));
     m->file_bytes = gguf_bytes(m->file);

@@ -1,6 +1,5 @@
 /* Text to token ids and back. A tokenizer is made from a plain description (filled from a GGUF by
- * llm/, from tokenizer.json later), so that this folder knows no file format. It copies what it
- * keeps.
+ * llm/) or from a tokenizer.json (tokenizer_json.h). It copies what it keeps.
  * SPDX-License-Identifier: MIT */
 #ifndef WEFT_TOKENIZER_TOKENIZER_H
 #define WEFT_TOKENIZER_TOKENIZER_H

@@ -248,6 +248,16 @@ out_is '99 12 100'
 input=text expect 0 tokenize chat.gguf -
 out_has '"\n"'
 expect 0 tokenize longrope.gguf x # no architecture is needed for that
+mkdir -p words
+printf '{"model":{"type":"WordLevel","unk_token":"?","vocab":{"?":0,"red":1,"hat":2}},"added_tokens":[{"id":3,
+    "content":"<s>","special":true}],"pre_tokenizer":{"type":"Whitespace"}}' > words/tokenizer.json
+printf '{"bos_token":"<s>","add_bos_token":true}' > words/tokenizer_config.json
+expect 0 tokenize words/tokenizer.json --ids 'red hat?'
+out_is '1 2 0'
+expect 0 tokenize words --ids -s 'red <s>'
+out_is '3 1 3'
+printf '{"model":{}}' > words/tokenizer.json
+failure 'words: tokenizer.json: model: vocab' tokenize words x
 
 # ---- template
 printf '[{"role": "user", "content": "Hi"}]' > messages.json

@@ -9,11 +9,11 @@
 #ifdef WEFT_HAVE_JANSSON
 static void encode(const tokenizer *t, fuzz_text text, int flags, token_list *ids) {
     str back = {0};
-    if (fuzz_status(tokenizer_encode(t, text.data, text.n, flags, ids), false, 0)) {
+    if (fuzz_status(tokenizer_encode(t, text.data, text.n, flags, ids), false, FUZZ_FILE)) {
         for (size_t i = 0; i < ids->n; i++)
             fuzz_require(ids->ids[i] >= 0 && (size_t)ids->ids[i] < tokenizer_n_tokens(t),
                          "an id is out of range");
-        fuzz_status(tokenizer_decode(t, ids->ids, ids->n, true, &back), false, 0);
+        fuzz_status(tokenizer_decode(t, ids->ids, ids->n, true, &back), false, FUZZ_FILE);
     }
     str_free(&back);
 }
