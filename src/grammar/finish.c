@@ -1,12 +1,13 @@
 /* From the builder's graph to a grammar: which nodes can still be completed, which rules may be
  * empty, in which order rules call each other before any byte, and which bytes are told apart.
  *
- * Everything is a worklist over arrays, linear in the graph. Left recursion would make the
- * matcher's closure endless, so a circle of calls without a byte is refused, by name.
+ * Everything is a worklist over arrays, linear in the graph. A circle of calls without a byte would
+ * make the matcher's closure endless; left.c removes those first.
  * SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "grammar/cover.h"
+#include "grammar/left.h"
 
 /* Edges backwards: the nodes that lead to node i are source[first[i] .. first[i + 1]); the calls
  * of rule r are calls[first_call[r] .. first_call[r + 1]); starts[i] is the rule that starts at
@@ -91,41 +92,8 @@ static void spread(grammar *g, reverse *r, uint8_t flag) {
 
 /* ---- the order of rules ---------------------------------------------------------------------- */
 
-typedef struct left_calls {
-    int32_t *callees; /* of rule r: callees[first[r] .. first[r + 1]) */
-    size_t n, capacity;
-    size_t *first;
-    int32_t *seen, *stack; /* of nodes: the last rule that saw it, plus one */
-} left_calls;
-
-/* The rules that rule r calls before any byte. */
-static weft_status find_left_calls(const grammar *g, left_calls *l, int32_t r) {
-    size_t n = 0;
-    int32_t start = g->rules[r].start;
-    if (start == NFA_NONE || !(g->flags[start] & NFA_IS_ALIVE)) return WEFT_OK;
-    l->stack[n++] = start;
-    l->seen[start] = r + 1;
-    while (n) {
-        const nfa_node *node = &g->nodes[l->stack[--n]];
-        int32_t to[2];
-        int n_to = edges(node, to);
-        if (node->kind == NFA_RANGE) continue;
-        if (node->kind == NFA_CALL) {
-            TRY(mem_reserve((void **)&l->callees, &l->capacity, l->n + 1, sizeof *l->callees));
-            l->callees[l->n++] = node->arg;
-            if (!nfa_rule_is_empty(g, node->arg)) continue;
-        }
-        while (n_to-- > 0) {
-            if (l->seen[to[n_to]] == r + 1 || !(g->flags[to[n_to]] & NFA_IS_ALIVE)) continue;
-            l->seen[to[n_to]] = r + 1;
-            l->stack[n++] = to[n_to];
-        }
-    }
-    return WEFT_OK;
-}
-
 /* Ranks by depth-first search: a rule is numbered when all it calls have been. */
-static weft_status rank_rules(grammar *g, const left_calls *l, int32_t *path, size_t *at) {
+static void rank_rules(grammar *g, const left_calls *l, int32_t *path, size_t *at) {
     enum { NEW, OPEN = -1 };
     int32_t next = (int32_t)g->n_rules;
     for (size_t root = 0; root < g->n_rules; root++) {
@@ -144,35 +112,22 @@ static weft_status rank_rules(grammar *g, const left_calls *l, int32_t *path, si
             /* `first` counts what is in `callees`, so there is one here.
              * NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
             int32_t callee = l->callees[at[depth - 1]++];
-            REQUIRE(g->rules[callee].rank != OPEN, WEFT_UNSUPPORTED,
-                    "the rule %s is left-recursive: it can call itself before any character",
-                    g->rules[callee].name);
+            /* There is no circle: left.c has removed them all. */
             if (g->rules[callee].rank != NEW) continue;
             g->rules[callee].rank = OPEN;
             path[depth] = callee;
             at[depth++] = l->first[callee];
         }
     }
-    return WEFT_OK;
 }
 
 static weft_status order_rules(grammar *g) {
     left_calls l = {0};
-    l.first = mem_array(g->n_rules + 1, sizeof *l.first);
-    l.seen = mem_array(g->n_nodes, sizeof *l.seen);
-    l.stack = mem_array(g->n_nodes, sizeof *l.stack);
     int32_t *path = mem_array(g->n_rules, sizeof *path);
     size_t *at = mem_array(g->n_rules, sizeof *at);
-    weft_status status = l.first && l.seen && l.stack && path && at ? WEFT_OK : WEFT_NO_MEMORY;
-    for (size_t r = 0; r < g->n_rules && status == WEFT_OK; r++) {
-        status = find_left_calls(g, &l, (int32_t)r);
-        l.first[r + 1] = l.n;
-    }
-    if (status == WEFT_OK) status = rank_rules(g, &l, path, at);
-    mem_free(l.first);
-    mem_free(l.seen);
-    mem_free(l.stack);
-    mem_free(l.callees);
+    weft_status status = path && at ? left_calls_find(g, &l) : WEFT_NO_MEMORY;
+    if (status == WEFT_OK) rank_rules(g, &l, path, at);
+    left_calls_free(&l);
     mem_free(path);
     mem_free(at);
     return status;
@@ -204,9 +159,10 @@ static void find_tails(grammar *g) {
     }
 }
 
-static weft_status finish(const nfa_builder *b, int32_t root, grammar *g) {
+/* The nodes' flags. */
+static weft_status find_flags(grammar *g) {
     reverse r = {0};
-    TRY(nfa_inline(b, root, g));
+    mem_free(g->flags);
     g->flags = mem_alloc(g->n_nodes);
     if (!g->flags) return WEFT_NO_MEMORY;
     weft_status status = reverse_make(g, &r);
@@ -215,9 +171,17 @@ static weft_status finish(const nfa_builder *b, int32_t root, grammar *g) {
         spread(g, &r, NFA_IS_EMPTY);
     }
     reverse_free(&r);
-    TRY(status);
+    return status;
+}
+
+static weft_status finish(const nfa_builder *b, int32_t root, grammar *g) {
+    bool has_changed;
+    TRY(nfa_inline(b, root, g));
+    TRY(find_flags(g));
     REQUIRE(g->flags[g->rules[root].start] & NFA_IS_ALIVE, WEFT_FORMAT,
             "no text at all follows the grammar: the rule %s can never end", g->rules[root].name);
+    TRY(left_recursion_remove(g, &has_changed));
+    if (has_changed) TRY(find_flags(g));
     find_classes(g);
     find_tails(g);
     TRY(order_rules(g));

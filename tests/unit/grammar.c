@@ -1,6 +1,6 @@
 /* Grammars: GBNF and the automaton. Masks are held against brute force: a slow Earley recogniser
  * here, which shares no code with the library, says for every token whether the text followed by it
- * can still be completed, over some hundreds of random grammars.
+ * can still be completed, over a thousand random grammars (WEFT_GRAMMARS=N: over N).
  * SPDX-License-Identifier: MIT */
 #include "harness.h"
 
@@ -389,7 +389,9 @@ static bool can_follow(const cfg *g, chart *c, int id, size_t longest) {
 static void compare_masks(rng *r, const cfg *g, chart *c, const char *text, grammar_matcher *m,
                           size_t longest) {
     chart_begin(g, c);
+    int most = longest == LONG ? 60 : 200; /* items: very ambiguous texts take both too long */
     for (int step = 0; step < 9 && c->n_text < MOST_TEXT - 42; step++) {
+        if (c->n[c->n_text] > most) return;
         uint32_t mask[(N_PIECES + 31) / 32];
         assert_ok(grammar_matcher_mask(m, mask));
         int allowed[N_PIECES], n = 0;
@@ -414,17 +416,16 @@ static void masks_equal_brute_force(void **state) {
     static chart c;
     grammar_vocab *v = small_vocab(SHORT), *v_long = small_vocab(LONG);
     rng r = {7};
-    int n_compared = 0, n_left = 0, n_empty = 0;
-    for (int i = 0; i < 700; i++) {
+    int n_compared = 0, n_empty = 0;
+    const char *wanted = getenv("WEFT_GRAMMARS");
+    int n = wanted ? atoi(wanted) : 1300;
+    for (int i = 0; i < n; i++) {
         str text = {0};
         grammar *made = NULL;
         random_grammar(&r, &g, &text);
         weft_status status =
             g.is_too_big ? WEFT_LIMIT : grammar_open_gbnf(text.data, text.n, &made);
-        if (status == WEFT_UNSUPPORTED) {
-            assert_non_null(strstr(weft_message(), "left-recursive"));
-            n_left++;
-        } else if (status == WEFT_FORMAT) {
+        if (status == WEFT_FORMAT) {
             assert_false(g.is_productive[0]);
             n_empty++;
         } else if (status == WEFT_OK) {
@@ -432,7 +433,7 @@ static void masks_equal_brute_force(void **state) {
             size_t longest = i % 32 == 5 ? LONG : SHORT;
             assert_true(g.is_productive[0]);
             assert_ok(grammar_matcher_open(made, longest == LONG ? v_long : v, &m));
-            for (int k = 0; k < 3; k++) {
+            for (int k = 0; k < 2; k++) {
                 assert_ok(grammar_matcher_rollback(m, 0));
                 compare_masks(&r, &g, &c, text.data, m, longest);
             }
@@ -444,9 +445,8 @@ static void masks_equal_brute_force(void **state) {
     }
     grammar_vocab_close(v);
     grammar_vocab_close(v_long);
-    printf("%d grammars compared, %d left-recursive, %d without a text\n", n_compared, n_left,
-           n_empty);
-    assert_true(n_compared >= 300 && n_left > 10);
+    printf("%d grammars compared, %d without a text\n", n_compared, n_empty);
+    assert_true(n_compared >= n * 4 / 5);
 }
 
 /* ---- GBNF ----------------------------------------------------------------------------------- */
@@ -499,6 +499,16 @@ static void gbnf_is_read(void **state) {
         {"root ::= \"a\"?{3}", "aa", true},
         {"root ::=\n  \"a\"\n", "a", true},
         {"root ::= ( )", "", true},
+        {"root ::= root \"a\" | \"b\"", "baaa", true},
+        {"root ::= root \"a\" | \"b\"", "aab", false},
+        {"root ::= x\nx ::= y? z\ny ::= \"a\"\nz ::= x \"c\" | \"d\"", "aaadccc", true},
+        {"root ::= x\nx ::= y? z\ny ::= \"a\"\nz ::= x \"c\" | \"d\"", "aadcccc", true},
+        {"root ::= x\nx ::= y? z\ny ::= \"a\"\nz ::= x \"c\" | \"d\"", "aca", false},
+        {"root ::= root? root | \"a\" | \"\"", "aaa", true},
+        {"root ::= s\ns ::= s \"+\" p | p\np ::= p \"*\" a | a\na ::= \"a\" | \"(\" s \")\"",
+         "a+a*(a*a+a)", true},
+        {"root ::= s\ns ::= s \"+\" p | p\np ::= p \"*\" a | a\na ::= \"a\" | \"(\" s \")\"",
+         "a+*a", false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         grammar *g;
@@ -538,9 +548,6 @@ static void gbnf_errors_have_a_line(void **state) {
         {"root ::= <think>", WEFT_FORMAT, "token references"},
         {"root ::= \"a\" root", WEFT_FORMAT, "the rule root can never end"},
         {"root ::= []", WEFT_FORMAT, "can never end"},
-        {"root ::= root \"a\" | \"b\"", WEFT_UNSUPPORTED, "the rule root is left-recursive"},
-        {"root ::= x\nx ::= y? z\ny ::= \"a\"\nz ::= x \"c\" | \"d\"", WEFT_UNSUPPORTED,
-         "left-recursive"},
         {"root ::= \"a\"{0,1000000}", WEFT_LIMIT, "too large repetitions"},
         {"root ::= ((((\"a\"{99}){99}){99}){99}){99}", WEFT_LIMIT, "too large repetitions"},
         {"root ::= \"a\"{99999999999}", WEFT_FORMAT, "a repetition of more than"},
@@ -613,7 +620,8 @@ static void matchers_go_back_and_branch(void **state) {
 }
 
 static weft_status try_all(void) {
-    static const char text[] = "root ::= x{2,3} [^ab] (\"a\" | root)\nx ::= \"c\" x | [abc] .*";
+    static const char text[] = "root ::= x{2,3} [^ab] (\"a\" | root)\n"
+                               "x ::= \"c\" x | y x \"b\" | [abc] .*\ny ::= \"a\"?";
     grammar *g = NULL;
     grammar_vocab *v = NULL;
     grammar_matcher *m = NULL, *other = NULL;
