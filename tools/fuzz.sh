@@ -32,8 +32,8 @@ cmake --build build/fuzz -j "$(nproc)" --target $programs > "build/fuzz/build.lo
 length() {
     case $1 in
     gguf | model | folder | tokenizer_json) echo 8192 ;;
-    regex) echo 400 ;;
-    gbnf | schema | tokenizer) echo 2000 ;;
+    regex | gbnf) echo 400 ;;
+    schema | tokenizer) echo 2000 ;;
     *) echo 4096 ;;
     esac
 }
