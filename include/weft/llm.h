@@ -1,5 +1,5 @@
-/* weft: language models from GGUF files. The manual for LLM users; tensors and devices are in
- * weft.h.
+/* weft: language models from GGUF files and Hugging Face folders. The manual for LLM users; tensors
+ * and devices are in weft.h.
  *
  *     weft_device *dev = weft_open(NULL);                                           // best device
  *     weft_model *model = weft_model_load(dev, "model.gguf", (weft_model_desc){0});
@@ -47,8 +47,8 @@ typedef struct weft_model_desc {
     bool vocabulary_only;
 } weft_model_desc;
 
-/* Loads a GGUF file. NULL on failure: the message names the file and the key or tensor that is
- * wrong. */
+/* Loads a GGUF file, or a Hugging Face folder (weft_convert). NULL on failure: the message names
+ * the file and the key or tensor that is wrong. */
 WEFT_API weft_model *weft_model_load(weft_device *dev, const char *path, weft_model_desc desc);
 /* Frees the model, at once or, while sessions of it are open, when the last of them is closed. */
 WEFT_API void weft_model_free(weft_model *model);

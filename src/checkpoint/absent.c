@@ -20,6 +20,10 @@ weft_status checkpoint_open_path(const char *path, char *tokenizer_problem, gguf
     return gguf_open(path, out);
 }
 
+weft_status checkpoint_open_vocabulary(const char *path, char *tokenizer_problem, gguf_file **out) {
+    return checkpoint_open_path(path, tokenizer_problem, out);
+}
+
 weft_status checkpoint_open_tokenizer(const char *folder, size_t n_vocab, tokenizer **out) {
     (void)folder;
     (void)n_vocab;

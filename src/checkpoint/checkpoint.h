@@ -19,7 +19,12 @@ weft_status checkpoint_open(const char *folder, char *tokenizer_problem, gguf_fi
 /* The same for a path that may also be a GGUF file; the path is in the message. */
 weft_status checkpoint_open_path(const char *path, char *tokenizer_problem, gguf_file **out);
 
-/* The folder's tokenizer, for a model with n_vocab rows in its embedding. */
+/* The same without weights and sizes, whatever the architecture: the tokenizer, chat templates and
+ * what is recommended. A folder needs no more than tokenizer.json for it; a GGUF file is opened as
+ * it is. */
+weft_status checkpoint_open_vocabulary(const char *path, char *tokenizer_problem, gguf_file **out);
+
+/* The folder's tokenizer, for a model with n_vocab rows in its embedding (0: not known). */
 weft_status checkpoint_open_tokenizer(const char *folder, size_t n_vocab, tokenizer **out);
 
 #endif

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_SIZE = 1 << 24, MAX_LAYERS = 4096, MAX_CONTEXT = 1 << 28, MAX_EXPERTS = 4096 };
+enum { MAX_SIZE = CONFIG_MOST, MAX_LAYERS = 4096, MAX_CONTEXT = 1 << 28, MAX_EXPERTS = 4096 };
 
 static const checkpoint_arch archs[] = {
 #define CHECKPOINT_ARCH(class_name, model_type, name, traits)                                      \

@@ -27,6 +27,9 @@ typedef struct checkpoint_arch {
     unsigned traits;
 } checkpoint_arch;
 
+/* A size is at most this, so that no product of two wraps. */
+enum { CONFIG_MOST = 1 << 24 };
+
 typedef enum config_size {
     CONFIG_ONE,
     CONFIG_VOCAB,

@@ -34,14 +34,18 @@ static weft_status read_config(checkpoint *c, const char *folder) {
     return status;
 }
 
+/* What a folder has beside its weights, as metadata. */
+static weft_status put_texts(const char *folder, size_t n_vocab, gguf_writer *w, char *problem) {
+    TRY(checkpoint_put_tokenizer(folder, n_vocab, w, problem));
+    TRY(checkpoint_put_templates(folder, w));
+    return checkpoint_put_sampling(folder, w);
+}
+
 static weft_status put_metadata(checkpoint *c, const char *folder, char *problem) {
     gguf_writer *w;
     TRY(gguf_writer_new(0, &w));
     weft_status status = checkpoint_put_sizes(c, folder, w);
-    if (status == WEFT_OK)
-        status = checkpoint_put_tokenizer(folder, (size_t)c->config.n_vocab, w, problem);
-    if (status == WEFT_OK) status = checkpoint_put_templates(folder, w);
-    if (status == WEFT_OK) status = checkpoint_put_sampling(folder, w);
+    if (status == WEFT_OK) status = put_texts(folder, (size_t)c->config.n_vocab, w, problem);
     if (status == WEFT_OK) status = gguf_writer_header(w, &c->metadata);
     gguf_writer_free(w);
     return status;
@@ -54,24 +58,46 @@ static weft_status prepare(checkpoint *c, const char *folder, char *problem) {
     return put_metadata(c, folder, problem);
 }
 
-weft_status checkpoint_open(const char *folder, char *tokenizer_problem, gguf_file **out) {
+/* No more of config.json than the number of tokens, and that only where it makes sense. */
+static weft_status prepare_vocabulary(checkpoint *c, const char *folder, char *problem) {
+    conf_value *root;
+    int64_t n_vocab;
+    gguf_writer *w;
+    TRY(checkpoint_read_json(folder, "config.json", &root));
+    bool is_known =
+        conf_int(conf_find(root, "vocab_size"), &n_vocab) && n_vocab > 0 && n_vocab < CONFIG_MOST;
+    conf_close(root);
+    TRY(gguf_writer_new(0, &w));
+    weft_status status = put_texts(folder, is_known ? (size_t)n_vocab : 0, w, problem);
+    if (status == WEFT_OK) status = gguf_writer_header(w, &c->metadata);
+    gguf_writer_free(w);
+    return status;
+}
+
+static weft_status open_folder(const char *folder, bool is_vocabulary, char *problem,
+                               gguf_file **out) {
     *out = NULL;
-    tokenizer_problem[0] = 0;
+    problem[0] = 0;
     checkpoint *c = mem_alloc(sizeof *c);
     if (!c) return WEFT_NO_MEMORY;
-    weft_status status = prepare(c, folder, tokenizer_problem);
+    weft_status status =
+        is_vocabulary ? prepare_vocabulary(c, folder, problem) : prepare(c, folder, problem);
+    size_t bytes = c->weights ? safetensors_bytes(c->weights) : 0;
     if (status == WEFT_OK)
-        status = gguf_make(c->metadata.data, c->metadata.n, safetensors_bytes(c->weights), release,
-                           c, out);
+        status = gguf_make(c->metadata.data, c->metadata.n, bytes, release, c, out);
     if (status != WEFT_OK) {
         release(c);
         return status;
     }
-    status = checkpoint_add_tensors(c, *out);
+    if (!is_vocabulary) status = checkpoint_add_tensors(c, *out);
     if (status == WEFT_OK) return status;
     gguf_close(*out);
     *out = NULL;
     return status;
+}
+
+weft_status checkpoint_open(const char *folder, char *tokenizer_problem, gguf_file **out) {
+    return open_folder(folder, false, tokenizer_problem, out);
 }
 
 static bool ends_with(const char *text, const char *end) {
@@ -79,13 +105,21 @@ static bool ends_with(const char *text, const char *end) {
     return n >= k && !strcmp(text + n - k, end);
 }
 
-weft_status checkpoint_open_path(const char *path, char *tokenizer_problem, gguf_file **out) {
+static weft_status open_path(const char *path, bool is_vocabulary, char *problem, gguf_file **out) {
     *out = NULL;
-    tokenizer_problem[0] = 0;
+    problem[0] = 0;
     REQUIRE(!ends_with(path, ".safetensors"), WEFT_UNSUPPORTED,
             "%s: weights alone are no model: name the folder that has config.json too", path);
     if (!file_is_folder(path)) return gguf_open(path, out);
-    weft_status status = checkpoint_open(path, tokenizer_problem, out);
+    weft_status status = open_folder(path, is_vocabulary, problem, out);
     if (status == WEFT_OK || strstr(error_message(), path)) return status;
     return error_prefix(status, "%s", path);
+}
+
+weft_status checkpoint_open_path(const char *path, char *tokenizer_problem, gguf_file **out) {
+    return open_path(path, false, tokenizer_problem, out);
+}
+
+weft_status checkpoint_open_vocabulary(const char *path, char *tokenizer_problem, gguf_file **out) {
+    return open_path(path, true, tokenizer_problem, out);
 }

@@ -178,9 +178,9 @@ static weft_status put_desc(gguf_writer *w, const tokenizer_desc *d) {
 /* A description that fits the model, put under GGUF's keys. */
 static weft_status put_described(const char *folder, size_t n_vocab, gguf_writer *w,
                                  tokenizer_desc *d) {
-    REQUIRE(d->n_tokens == n_vocab, WEFT_FORMAT,
+    REQUIRE(!n_vocab || d->n_tokens == n_vocab, WEFT_FORMAT,
             "tokenizer.json has %zu tokens, but 'vocab_size' is %zu", d->n_tokens, n_vocab);
-    TRY(add_ends(folder, n_vocab, d));
+    TRY(add_ends(folder, d->n_tokens, d));
     return put_desc(w, d);
 }
 

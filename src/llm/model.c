@@ -36,10 +36,11 @@ static weft_status load_json(weft_model *m, const char *path) {
 static weft_status load(weft_model *m, const char *path, weft_model_desc desc) {
     if (desc.vocabulary_only && vocabulary_is_json(path)) return load_json(m, path);
     char problem[CHECKPOINT_PROBLEM];
-    TRY(checkpoint_open_path(path, problem, &m->file));
+    TRY(desc.vocabulary_only ? checkpoint_open_vocabulary(path, problem, &m->file)
+                             : checkpoint_open_path(path, problem, &m->file));
     m->file_bytes = gguf_bytes(m->file);
     const gguf_tensor *embd = gguf_find_tensor(m->file, "token_embd.weight");
-    if (problem[0] && embd) TRY(checkpoint_open_tokenizer(path, (size_t)embd->dim[0], &m->tok));
+    if (problem[0]) TRY(checkpoint_open_tokenizer(path, embd ? (size_t)embd->dim[0] : 0, &m->tok));
     else TRY(vocabulary_open(m->file, &m->tok));
     TRY(chat_open(m));
     if (desc.vocabulary_only) return WEFT_OK;

@@ -397,6 +397,33 @@ static void ends_and_sampling_are_kept(void **state) {
     free(f);
 }
 
+/* The vocabulary alone needs no architecture that is known, and no weights. */
+static void a_vocabulary_needs_little(void **state) {
+    (void)state;
+    static const struct {
+        const char *config;
+        int n_tokens;
+    } cases[] = {{"{\"model_type\": \"unheard_of\", \"vocab_size\": 272}", 272},
+                 {"{\"vocab_size\": -4}", 262},
+                 {"{}", 262}};
+    for (size_t i = 0; i < 3; i++) {
+        tiny_folder *f = tiny_folder_read("llama");
+        f->skip = "model.safetensors";
+        snprintf(f->config, sizeof f->config, "%s", cases[i].config);
+        weft_model *m =
+            weft_model_load(NULL, tiny_folder_write(f), (weft_model_desc){.vocabulary_only = true});
+        if (!m) fail_msg("%s", weft_message());
+        int32_t ids[8];
+        assert_int_equal(weft_encode(m, "hell", 4, 0, ids, 8), 1);
+        char text[16];
+        const int32_t last = cases[i].n_tokens - 1, past = cases[i].n_tokens;
+        assert_true(weft_decode(m, &last, 1, 0, text, sizeof text) >= 0);
+        assert_true(weft_decode(m, &past, 1, 0, text, sizeof text) < 0);
+        weft_model_free(m);
+        free(f);
+    }
+}
+
 /* The experts' matrices one below the other, each row as it is in the folder. */
 static void experts_are_stacked(void **state) {
     (void)state;
@@ -561,6 +588,7 @@ int main(void) {
         cmocka_unit_test(keys_are_those_of_gguf),
         cmocka_unit_test(chat_templates_are_kept),
         cmocka_unit_test(ends_and_sampling_are_kept),
+        cmocka_unit_test(a_vocabulary_needs_little),
         cmocka_unit_test(experts_are_stacked),
         cmocka_unit_test(vectors_are_f32_in_the_file),
         cmocka_unit_test(nothing_half_written_is_left),
