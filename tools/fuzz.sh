@@ -22,7 +22,9 @@ fi
 targets=$what
 [ "$what" != all ] || targets=$(find tests/fuzz -maxdepth 1 -name '*.c' ! -name '*_batch.c' -exec basename {} .c \; | sort)
 
-cmake -S . -B build/fuzz -G Ninja -DCMAKE_C_COMPILER="${CC:-clang}" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWEFT_WEBGPU=OFF \
+compiler=$(command -v "${CC:-clang}") || { echo "fuzz: ${CC:-clang} is needed" && exit 2; }
+grep -qs "^CMAKE_C_COMPILER:.*=$compiler\$" build/fuzz/CMakeCache.txt || rm -rf build/fuzz # CMake would forget the rest
+cmake -S . -B build/fuzz -G Ninja -DCMAKE_C_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DWEFT_WEBGPU=OFF \
     -DWEFT_SANITIZE=address,undefined,fuzzer-no-link -DWEFT_TESTS=ON -DWEFT_FUZZER=ON > /dev/null 2>&1
 programs=$(for t in $targets; do echo "fuzz_$t test_fuzz_$t"; done)
 # shellcheck disable=SC2086
