@@ -108,9 +108,11 @@ static bool ends_with(const char *text, const char *end) {
 static weft_status open_path(const char *path, bool is_vocabulary, char *problem, gguf_file **out) {
     *out = NULL;
     problem[0] = 0;
-    REQUIRE(!ends_with(path, ".safetensors"), WEFT_UNSUPPORTED,
-            "%s: weights alone are no model: name the folder that has config.json too", path);
-    if (!file_is_folder(path)) return gguf_open(path, out);
+    if (!file_is_folder(path)) {
+        REQUIRE(!ends_with(path, ".safetensors"), WEFT_UNSUPPORTED,
+                "%s: weights alone are no model: name the folder that has config.json too", path);
+        return gguf_open(path, out);
+    }
     weft_status status = open_folder(path, is_vocabulary, problem, out);
     if (status == WEFT_OK || strstr(error_message(), path)) return status;
     return error_prefix(status, "%s", path);

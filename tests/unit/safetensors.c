@@ -76,6 +76,14 @@ static void good_files_are_read(void **state) {
     assert_null(safetensors_at(s, 4));
     assert_string_equal(safetensors_metadata(s, "note"), "a\xC3\xA9\n");
     assert_null(safetensors_metadata(s, "absent"));
+    const char *key, *text;
+    assert_true(safetensors_metadata_at(s, 0, &key, &text));
+    assert_string_equal(key, "format");
+    assert_string_equal(text, "pt");
+    assert_true(safetensors_metadata_at(s, 1, &key, &text));
+    assert_string_equal(key, "note");
+    assert_false(safetensors_metadata_at(s, 2, &key, &text));
+    assert_int_equal(safetensors_bytes(s), file.n);
     safetensors_close(s);
     free(copy);
     str_free(&file);
@@ -238,6 +246,13 @@ static void parts_are_read_as_one(void **state) {
         assert_string_equal(safetensors_metadata(s, "k"), "v");
         safetensors_close(s);
     }
+    assert_ok(safetensors_open_files(paths, 1, &s)); /* only what is named */
+    assert_int_equal(safetensors_count(s), 1);
+    safetensors_close(s);
+    assert_ok(safetensors_open_files(paths, 2, &s));
+    assert_int_equal(safetensors_find(s, "x")->file, 0);
+    assert_int_equal(safetensors_find(s, "y")->file, 1);
+    safetensors_close(s);
     write_disk("m-00002-of-00002.safetensors", "{" TENSOR("x", "0", "4") "}", 4, two);
     assert_fails(safetensors_open(one, &s), WEFT_FORMAT,
                  "m-00002-of-00002.safetensors: tensor 'x'");
