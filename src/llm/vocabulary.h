@@ -12,8 +12,8 @@
  * file without a key for a special token has none: no BOS is invented. */
 weft_status vocabulary_open(const gguf_file *f, tokenizer **out);
 
-/* Whether a path is a tokenizer.json (a file whose name ends in .json), or a folder that has one and
- * no model. */
+/* Whether a path is a tokenizer.json (a file whose name ends in .json), or a folder that has one
+ * and no model. */
 bool vocabulary_is_json(const char *path);
 /* Makes the tokenizer of such a path, with the tokenizer_config.json beside it if there is one. */
 weft_status vocabulary_open_json(const char *path, tokenizer **out);
