@@ -21,7 +21,7 @@ typedef struct onig {
     const char *p, *end;
     str *out;
     int depth;
-    bool dot_is_all, extended;
+    bool dot_is_all, extended, ignores_case;
 } onig;
 
 /* POSIX classes: the inside of a class. As \p{...} too, where "punct" is without the symbols.
@@ -89,6 +89,22 @@ static const struct {
     {"paragraphseparator", "Zp"},
     {"spaceseparator", "Zs"},
 };
+
+/* Under (?i) a class has the other case of its members too, which PCRE2 does for letters but not
+ * for these sets, and not for what is a complement inside of it. */
+static weft_status check_case(const onig *o, bool is_cased, const char *what) {
+    REQUIRE(!o->ignores_case || !is_cased, WEFT_UNSUPPORTED, "%s under (?i) is not supported",
+            what);
+    return WEFT_OK;
+}
+
+static bool is_cased(const char *inside) {
+    static const char *const sets[] = {"\\p{Lu}", "\\p{Ll}", "\\p{Lt}", "\\p{Uppercase}",
+                                       "\\p{Lowercase}"};
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
+        if (!strcmp(inside, sets[i])) return true;
+    return false;
+}
 
 static bool at(const onig *o, const char *text) {
     size_t n = strlen(text);
@@ -225,7 +241,8 @@ static weft_status take_set(onig *o, bool in_class, str *inside, bool *is_negate
     if (!*is_set) return WEFT_OK;
     o->p++;
     if (known) return str_text_append(inside, sets[(known - letters) % 4]);
-    return take_property(o, inside, is_negated);
+    TRY(take_property(o, inside, is_negated));
+    return check_case(o, is_cased(str_text(inside)), str_text(inside));
 }
 
 /* ---- classes
@@ -265,6 +282,7 @@ static weft_status take_posix(onig *o, operand *x, bool *found) {
     for (size_t i = 0; i < sizeof posix / sizeof *posix; i++) {
         if (strlen(posix[i].name) != n || memcmp(posix[i].name, name, n) != 0) continue;
         o->p = close + 2;
+        TRY(check_case(o, is_cased(posix[i].inside), posix[i].name));
         str inside = {0};
         weft_status status = str_text_append(&inside, posix[i].inside);
         if (status == WEFT_OK) status = add_set(x, &inside, is_negated);
@@ -327,6 +345,7 @@ static weft_status take_operand(onig *o, operand *x, bool is_first) {
         }
         if (is_posix) continue;
         if (take(o, "[")) {
+            TRY(check_case(o, at(o, "^"), "a complement inside a class"));
             str inner = {0};
             weft_status status = take_class(o, &inner);
             if (status == WEFT_OK) status = add_other(x, inner.data, inner.n);
@@ -343,8 +362,8 @@ static weft_status take_operand(onig *o, operand *x, bool is_first) {
 static weft_status put_operand(const operand *x, bool is_negated, str *out) {
     REQUIRE(x->items.n || x->others.n, WEFT_UNSUPPORTED, "a class is empty");
     if (!x->others.n) return str_format(out, is_negated ? "[^%s]" : "[%s]", str_text(&x->items));
-    if (is_negated) TRY(str_text_append(out, "(?:(?!"));
-    TRY(str_text_append(out, "(?:"));
+    /* Atomic, as the alternatives may overlap: a second way to match one character is of no use. */
+    TRY(str_text_append(out, is_negated ? "(?:(?!(?>" : "(?>"));
     if (x->items.n) TRY(str_format(out, "[%s]|", str_text(&x->items)));
     TRY(str_append(out, x->others.data, x->others.n));
     return str_text_append(out, is_negated ? "))(?s:.))" : ")");
@@ -416,7 +435,8 @@ static weft_status take_escape(onig *o) {
 }
 
 /* "imx-imx" before ')' or ':'. */
-static weft_status take_options(onig *o, bool *is_isolated, bool *dot, bool *extended) {
+static weft_status take_options(onig *o, bool *is_isolated, bool *dot, bool *extended,
+                                bool *ignores_case) {
     bool on = true, sets_i = false, clears_i = false;
     for (; o->p < o->end && *o->p != ')' && *o->p != ':'; o->p++) {
         switch (*o->p) {
@@ -429,20 +449,23 @@ static weft_status take_options(onig *o, bool *is_isolated, bool *dot, bool *ext
     }
     REQUIRE(o->p < o->end, WEFT_UNSUPPORTED, "a group has no end");
     *is_isolated = *o->p++ == ')';
+    *ignores_case = (*ignores_case && !clears_i) || sets_i;
     return str_format(o->out, "(?%s%s:", sets_i ? "i" : "", clears_i ? "-i" : "");
 }
 
 /* After "(?" with options. An isolated one, "(?i)", reaches to the end of the group it stands in,
  * alternatives included. */
 static weft_status take_option_group(onig *o) {
-    bool dot = o->dot_is_all, extended = o->extended, is_isolated = false;
-    bool before[] = {dot, extended};
-    TRY(take_options(o, &is_isolated, &dot, &extended));
-    o->dot_is_all = dot;
-    o->extended = extended;
+    onig outer = *o, inner = *o;
+    bool is_isolated = false;
+    TRY(take_options(o, &is_isolated, &inner.dot_is_all, &inner.extended, &inner.ignores_case));
+    o->dot_is_all = inner.dot_is_all;
+    o->extended = inner.extended;
+    o->ignores_case = inner.ignores_case;
     TRY(take_alternatives(o));
-    o->dot_is_all = before[0];
-    o->extended = before[1];
+    o->dot_is_all = outer.dot_is_all;
+    o->extended = outer.extended;
+    o->ignores_case = outer.ignores_case;
     if (!is_isolated) REQUIRE(take(o, ")"), WEFT_UNSUPPORTED, "a group has no end");
     return put(o, ")");
 }
@@ -464,11 +487,8 @@ static weft_status take_group(onig *o) {
     } else if (!open && take(o, "?")) {
         return take_option_group(o);
     }
-    bool dot = o->dot_is_all, extended = o->extended;
     TRY(str_format(o->out, "(%s", open ? open : "?:"));
     TRY(take_alternatives(o));
-    o->dot_is_all = dot;
-    o->extended = extended;
     REQUIRE(take(o, ")"), WEFT_UNSUPPORTED, "a group has no end");
     return put(o, ")");
 }

@@ -2,6 +2,7 @@
 """Random tokenizer.json pipelines and random texts: PyPI's `tokenizers` and weft must agree on ids and on decoded text.
 
     tokenizer_diff.py BATCH [--count N] [--seed S] [--show K] [--texts T]
+    tokenizer_diff.py BATCH --regexes N      random regular expressions only, Oniguruma's against weft's translation
 
 BATCH is the program built from tokenizer_batch.c. A pipeline is drawn part by part, its model trained by `tokenizers` on a
 small corpus (Unigram: pieces of it with random scores) and then changed at random (unknown tokens, byte fallback, prefixes).
@@ -386,6 +387,103 @@ def check_decode(weft, reference, spec, ids, report):
             report("decode", ids, special, want, got)
 
 
+def class_item(r, depth):
+    kind = r.random()
+    if kind < 0.3:
+        return r.choice("aeiouxyzABZ019 _") + r.choice(["", "", "-z" if depth else ""])
+    if kind < 0.5:
+        return r.choice([r"\d", r"\s", r"\w", r"\D", r"\S", r"\W", r"\h", r"\n", r"\t", r"\-", r"\]", r"\x41", "\\u00e9", r"\x{3042}"])
+    if kind < 0.65:
+        return r.choice([r"\p{L}", r"\p{Lu}", r"\p{Han}", r"\P{L}", r"\p{^N}", r"\p{Alpha}", r"\p{Greek}", r"\p{Letter}", r"\p{Punct}"])
+    if kind < 0.75:
+        return "[:" + r.choice(["", "^"]) + r.choice(["alpha", "digit", "punct", "space", "upper", "lower", "alnum", "word", "xdigit",
+                                                      "cntrl", "graph", "print", "blank"]) + ":]"
+    if kind < 0.85 and depth < 2:
+        return a_class(r, depth + 1)
+    return r.choice(["a-f", "0-9", "\u4e00-\u9fff", "\u0430-\u044f", "!-/"])
+
+
+def a_class(r, depth=0):
+    body = "".join(class_item(r, depth) for _ in range(r.randint(1, 3)))
+    if r.random() < 0.15:
+        body += "&&" + "".join(class_item(r, depth) for _ in range(r.randint(1, 2)))
+    return "[" + r.choice(["", "", "^"]) + body + "]"
+
+
+def atom(r, depth):
+    kind = r.random()
+    if kind < 0.3:
+        return r.choice(["a", "e", "th", "1", " ", ".", r"\.", "\u00e9", "'", r"\$", "K", "s"])
+    if kind < 0.5:
+        return r.choice([r"\d", r"\s", r"\w", r"\D", r"\S", r"\W", r"\h", r"\H", r"\p{L}", r"\p{N}", r"\p{P}", r"\P{L}", r"\p{Lu}", r"\R",
+                         r"\N", r"\O"])
+    if kind < 0.7:
+        return a_class(r)
+    if kind < 0.8:
+        return r.choice(["^", "$", r"\b", r"\B", r"\A", r"\z", r"\Z", r"(?!\S)", r"(?<=a)", r"(?<!\w)", r"(?=\d)"])
+    if depth > 2:
+        return "a"
+    return r.choice(["(?:", "(", "(?>", "(?i:", "(?m:", "(?<x>", "(?=", "(?!"]) + regex(r, depth + 1) + ")"
+
+
+def regex(r, depth=0):
+    branches = []
+    for _ in range(r.choice([1, 1, 2, 3])):
+        parts = []
+        for _ in range(r.randint(1, 3)):
+            a = atom(r, depth)
+            may_repeat = a not in ("^", "$") and not a.startswith(("\\b", "\\B", "\\A", "\\z", "\\Z", "(?=", "(?!", "(?<=", "(?<!"))
+            repeat = r.choice(["", "", "", "?", "*", "+", "+?", "*?", "++", "*+", "{2}", "{1,2}", "{,2}", "{2,}", "{1,3}?", "{2}?"])
+            parts.append(a + repeat if may_repeat else a)
+        branches.append("".join(parts))
+    return r.choice(["", "", "", "(?i)"] if depth == 0 else [""]) + "|".join(branches)
+
+
+def check_regexes(weft, count, seed, show):
+    """Splits texts; the model spells every character, one that begins a word otherwise."""
+    letters = sorted(set("".join(CORPUS) + "".join(ODD)) - {"\0"})  # jansson knows no NUL in keys
+    vocabulary = {"[UNK]": 0}
+    for c in letters:
+        vocabulary.setdefault(c, len(vocabulary))
+        vocabulary.setdefault("##" + c, len(vocabulary))
+    counts, refused = collections.Counter(), collections.Counter()
+    for i in range(count):
+        r = random.Random(seed * 1000003 + i)
+        expression = regex(r)
+        spec = {"version": "1.0", "truncation": None, "padding": None, "added_tokens": [], "normalizer": None,
+                "pre_tokenizer": {"type": "Split", "pattern": {"Regex": expression}, "behavior": "Isolated", "invert": False},
+                "post_processor": None, "decoder": None,
+                "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
+                          "max_input_chars_per_word": 1000, "vocab": vocabulary}}
+        data = json.dumps(spec).encode()
+        reference = attempt(lambda: tokenizers.Tokenizer.from_str(data.decode()))
+        status, message = weft.open("open", data)
+        if isinstance(reference, BaseException):
+            counts["no expression" if status else "only weft"] += 1
+            continue
+        if status:
+            counts["refused"] += 1
+            refused[message.split(": ")[-1]] += 1
+            continue
+        same = True
+        for _ in range(8):
+            text = "".join(r.choice([r.choice(CORPUS)[r.randrange(20):][:25], r.choice(ODD), " ", "\n"]) for _ in range(r.randint(1, 5)))
+            want = attempt(lambda: reference.encode(text).ids)
+            got = weft.encode(text.encode(), 0)
+            if want != got and not isinstance(want, BaseException):
+                same = False
+                if counts["different"] < show:
+                    spelled = [[t for t, k in vocabulary.items() if k == x][0] for x in want]
+                    mine = got if isinstance(got, str) else [[t for t, k in vocabulary.items() if k == x][0] for x in got]
+                    print(f"--- {expression!r}\n  {text!r}\n  tokenizers {spelled}\n  weft       {mine}")
+                break
+        counts["same" if same else "different"] += 1
+    print(dict(counts))
+    for message, n in refused.most_common(20):
+        print(f"  refused {n}: {message[:150]}")
+    return counts["different"] > 0
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("batch")
@@ -394,8 +492,11 @@ def main():
     parser.add_argument("--show", type=int, default=5)
     parser.add_argument("--texts", type=int, default=12)
     parser.add_argument("--only", type=int)
+    parser.add_argument("--regexes", type=int)
     args = parser.parse_args()
     weft = Weft(args.batch)
+    if args.regexes:
+        return check_regexes(weft, args.regexes, args.seed, args.show)
     counts, refused = collections.Counter(), collections.Counter()
     for i in range(args.count) if args.only is None else [args.only]:
         r = random.Random(args.seed * 1000003 + i)
