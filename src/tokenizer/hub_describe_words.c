@@ -86,13 +86,15 @@ weft_status hub_describe_unigram(describer *d) {
     const part_list *splits = &s->stages[SPLITTER];
     bool merges_spaces = false;
     TRY(read_map(d, &merges_spaces));
-    bool has_words = splits->n == 2 && splits->items[0].type == SPLIT_SPACES;
+    /* A GGUF knows no white space but " ": the map must turn the other kinds into it. */
+    bool has_words =
+        splits->n == 2 && splits->items[0].type == SPLIT_SPACES && d->desc->precompiled_charsmap.n;
     const part *space = splits->n == 1 + (size_t)has_words ? &splits->items[splits->n - 1] : NULL;
     REQUIRE(space && space->type == SPLIT_METASPACE && hub_text_is(space->content, VOCAB_SPACE) &&
                 space->scheme != PREPEND_NEVER,
             WEFT_UNSUPPORTED,
-            "a GGUF has Unigram only with the pre-tokenizer Metaspace, or WhitespaceSplit and "
-            "Metaspace, with U+2581 in front of a text");
+            "a GGUF has Unigram only with the pre-tokenizer Metaspace, or Precompiled, "
+            "WhitespaceSplit and Metaspace, with U+2581 in front of a text");
     REQUIRE(s->unknown >= 0, WEFT_UNSUPPORTED, "a GGUF has Unigram only with an unknown token");
     float *scores = arena_alloc(d->arena, s->n_tokens * sizeof *scores);
     if (!scores) return WEFT_NO_MEMORY;

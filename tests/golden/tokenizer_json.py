@@ -5,7 +5,7 @@
 
 Each file has a tokenizer.json ("tokenizer"), and cases: a text, its ids plain (special tokens in the text are text), parsed
 (they count), marked (the post-processor ran too), and the text decoded from the marked ids with and without special tokens.
-Read by tests/unit/tokenizer_json.c. SPDX-License-Identifier: MIT
+Trainers break ties by chance, so that another run may make other tokens. Read by tests/unit/tokenizer_json.c. SPDX-License-Identifier: MIT
 """
 import base64
 import json
@@ -109,11 +109,29 @@ def unigram(spec, byte_fallback=False):
     return {"type": "Unigram", "unk_id": 0, "vocab": vocabulary, "byte_fallback": byte_fallback}
 
 
-def small_charsmap():
-    """A character map as SentencePiece compiles it, of a few rules."""
+def sentencepiece_bpe():
+    """A SentencePiece BPE model as `transformers` turns it into a tokenizer.json: every pair that makes a token is a merge."""
     with tempfile.TemporaryDirectory() as folder:
-        rules = [("FF34", "54"), ("FF28", "48"), ("FF25", "45"), ("FB01", "66 69"), ("3000", "20"), ("A0", "20"), ("9", "20"),
-                 ("E9", "65 301"), ("65 301", "E9"), ("200B", ""), ("BD", "31 2044 32"), ("7", "")]
+        (pathlib.Path(folder) / "text").write_text("\n".join(CORPUS))
+        sentencepiece.SentencePieceTrainer.train(input=f"{folder}/text", model_prefix=f"{folder}/m", vocab_size=420, minloglevel=2,
+                                                 model_type="bpe", byte_fallback=True, hard_vocab_limit=False)
+        pieces = sentencepiece_pb2.ModelProto.FromString((pathlib.Path(folder) / "m.model").read_bytes()).pieces
+    ids = {p.piece: i for i, p in enumerate(pieces)}
+    merges = [(-p.score, p.piece[:k], p.piece[k:]) for p in pieces if p.type == 1 for k in range(1, len(p.piece))
+              if p.piece[:k] in ids and p.piece[k:] in ids]
+    return {"type": "BPE", "dropout": None, "unk_token": "<unk>", "continuing_subword_prefix": None, "end_of_word_suffix": None,
+            "fuse_unk": True, "byte_fallback": True, "ignore_merges": False, "vocab": ids,
+            "merges": [list(m[1:]) for m in sorted(merges, key=lambda m: (m[0], -len(m[1])))]}
+
+
+SOME_RULES = [("FF34", "54"), ("FF28", "48"), ("FF25", "45"), ("FB01", "66 69"), ("3000", "20"), ("A0", "20"), ("9", "20"),
+              ("E9", "65 301"), ("65 301", "E9"), ("200B", ""), ("BD", "31 2044 32"), ("7", "")]
+SPACES = [(c, "20") for c in ("9", "A", "B", "C", "D", "85", "A0", "1680", "2028", "2029", "3000")]
+
+
+def charsmap(rules):
+    """A character map as SentencePiece compiles it."""
+    with tempfile.TemporaryDirectory() as folder:
         (pathlib.Path(folder) / "rules.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in rules))
         (pathlib.Path(folder) / "text").write_text("\n".join(CORPUS))
         sentencepiece.SentencePieceTrainer.train(input=f"{folder}/text", model_prefix=f"{folder}/m", vocab_size=100, minloglevel=2,
@@ -149,6 +167,12 @@ def kinds():
         "pre_tokenizer": None, "post_processor": template("<s>", "A"), "decoder": SPM_DECODER,
         "added": added({"content": "<unk>"}, {"content": "<s>"}, {"content": "</s>"}, {"content": "<tag>", "special": False})
     }, lambda s: bpe(s, 200, bytes_too=True)
+    yield "bpe_spm", {
+        "normalizer": sequence("normalizers", {"type": "Prepend", "prepend": SPACE},
+                               {"type": "Replace", "pattern": {"String": " "}, "content": SPACE}),
+        "pre_tokenizer": None, "post_processor": template("<s>", "A"), "decoder": SPM_DECODER,
+        "added": added({"content": "<unk>"}, {"content": "<s>"}, {"content": "</s>"}, {"content": "<tag>", "special": False})
+    }, lambda s: sentencepiece_bpe()
     yield "bpe_metaspace", {
         "normalizer": None, "pre_tokenizer": metaspace("first", False), "post_processor": template("A", "</s>"), "decoder": SPM_DECODER,
         "added": MARKS}, lambda s: bpe(s, 150, bytes_too=True)
@@ -174,11 +198,16 @@ def kinds():
         "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": True},
         "added": added(*[{"content": t} for t in ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")])}, wordpiece
     yield "unigram_precompiled", {
-        "normalizer": sequence("normalizers", {"type": "Precompiled", "precompiled_charsmap": small_charsmap()},
+        "normalizer": sequence("normalizers", {"type": "Precompiled", "precompiled_charsmap": charsmap(SOME_RULES)},
                                {"type": "Strip", "strip_left": False, "strip_right": True},
                                {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": SPACE}),
         "pre_tokenizer": metaspace("always", True), "post_processor": template("A", "</s>"), "decoder": metaspace("always", True),
         "added": added({"content": "<unk>"}, {"content": "<s>"}, {"content": "</s>"}, {"content": "<mask>", "lstrip": True})}, unigram
+    yield "unigram_words", {
+        "normalizer": {"type": "Precompiled", "precompiled_charsmap": charsmap(SPACES)},
+        "pre_tokenizer": sequence("pretokenizers", {"type": "WhitespaceSplit"}, metaspace("always", True)),
+        "post_processor": template("A", "</s>"), "decoder": metaspace("always", True),
+        "added": added({"content": "<unk>"}, {"content": "<s>"}, {"content": "</s>"})}, unigram
     yield "unigram_bytes", {
         "normalizer": sequence("normalizers", {"type": "Nmt"}, {"type": "NFKC"}, {"type": "StripAccents"}),
         "pre_tokenizer": sequence("pretokenizers", {"type": "WhitespaceSplit"}, metaspace("first", True)),
