@@ -116,27 +116,14 @@ static bool has_kind(json_t *list, unsigned types) {
     return false;
 }
 
-/* About how many nodes a position of a text costs. */
-static int64_t cost_of(const regular *r) {
-    int64_t cost = 0;
-    for (size_t i = 0; i < r->n; i++) {
-        const int32_t *next = r->next + i * (size_t)r->n_classes;
-        if (!(r->flags[i] & REGULAR_LIVE)) continue;
-        cost += 2;
-        for (int c = 0; c < r->n_classes; c++)
-            if (r->flags[next[c]] & REGULAR_LIVE && (!c || next[c] != next[c - 1])) cost += 2;
-    }
-    return cost;
-}
-
 /* A format's texts are not all written anyway, so that of long ones those are left out that would
- * need too many states: about 120 characters of an email remain, 400 of a URI. */
+ * need too many states: about 300 characters of an email remain, 1000 of a URI. */
 static void limit_format(const schema_flat *f, schema_language *l) {
-    enum { BUDGET = 250000 };
-    int64_t cost = 1;
+    enum { BUDGET = 400000, NODES = 10 /* of a state, at each length */ };
+    size_t n = 1;
     for (size_t i = 0; i < l->n_made; i++)
-        if (cost_of(&l->made[i]) > cost) cost = cost_of(&l->made[i]);
-    int64_t most = BUDGET / cost;
+        if (l->made[i].n > n) n = l->made[i].n;
+    int64_t most = BUDGET / NODES / (int64_t)n;
     if (most < f->min_length) most = f->min_length;
     if (l->all.most > most) l->all.most = most;
 }
@@ -229,11 +216,10 @@ weft_status schema_build_number(schema *s, const schema_flat *f, nfa_frag *out) 
     if (is_plain && !n.has_low && !n.has_high)
         return nfa_call(&s->b, n.is_whole ? s->integer : s->number, out);
     if (is_plain) return schema_number(&s->b, &n, out);
-    spelling plain = {.is_json = false};
     schema_language *l = mem_alloc(sizeof *l);
     if (!l) return WEFT_NO_MEMORY;
     weft_status status = schema_number_language(s, f, l);
-    if (status == WEFT_OK) status = regular_emit(&l->all, &plain, &s->b, out);
+    if (status == WEFT_OK) status = regular_emit(&l->all, &s->plain, &s->b, out);
     schema_language_free(l);
     mem_free(l);
     return status;

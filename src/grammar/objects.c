@@ -118,7 +118,7 @@ static bool is_allowed(const object_shape *o, const char *name) {
 /* The member that must be somewhere: the automaton of its keys becomes one more pattern. */
 static weft_status read_has(schema *s, object_shape *o) {
     json_t *one = json_array_get(o->f->has, 0);
-    spelling plain = {.is_json = false};
+    spelling plain = {.is_inline = true};
     nfa_builder b = {0};
     nfa_frag f = {0};
     schema_flat key;

@@ -1,70 +1,53 @@
 /* Conjunctions of regular languages as fragments: automata run side by side, made state by state as
  * they are reached. A part whose answer is settled is no longer told apart, so that most states
- * meet. Spelling: how bytes of text become bytes of a JSON string.
+ * meet. What leads from one character's beginning to the next is put together to a set of
+ * characters, and a set is a rule: so a position of a bounded text costs a few nodes.
  * SPDX-License-Identifier: MIT */
+#include <stdlib.h>
 #include <string.h>
 
-#include "grammar/regular.h"
+#include "grammar/regex.h"
 
-enum { MOST_STATES = 200000, SETTLED = -1, REFUTED = -2, QUOTE_BIT = 34, BACKSLASH_BIT = 35 };
+enum { MOST_STATES = 200000, SETTLED = -1, REFUTED = -2 };
 
 /* ---- spelling -------------------------------------------------------------------------------- */
 
-/* The bit of a byte that JSON strings must escape, or -1. */
-static int escape_bit(int byte) {
-    if (byte < 0x20) return byte;
-    return byte == '"' ? QUOTE_BIT : byte == '\\' ? BACKSLASH_BIT : -1;
+static bool is_escaped(int byte) { return byte < 0x20 || byte == '"' || byte == '\\'; }
+
+void spelling_free(spelling *s) {
+    sequences_free(&s->sets);
+    mem_free(s->rules);
+    *s = (spelling){.is_json = false};
 }
 
-/* The rule for the escapes of a set of bytes. */
-static weft_status find_escapes(spelling *s, nfa_builder *b, uint64_t set, int32_t *rule) {
-    for (size_t i = 0; i < s->n; i++)
-        if (s->sets[i] == set) {
-            *rule = s->rules[i];
-            return WEFT_OK;
-        }
-    REQUIRE(s->n < sizeof s->sets / sizeof *s->sets, WEFT_LIMIT,
-            "too many sets of control characters are told apart");
-    *rule = nfa_rule_add(b, "escape", 6);
-    if (*rule < 0) return WEFT_NO_MEMORY;
-    s->sets[s->n] = set;
-    s->rules[s->n++] = *rule;
+/* The rule for one character of a (tidy) set, as it is spelt. */
+static weft_status find_rule(spelling *s, nfa_builder *b, const code_set *set, int32_t *rule) {
+    int32_t number = 0;
+    TRY(sequences_add(&s->sets, (const int32_t *)set->ranges, 2 * set->n, &number));
+    TRY(mem_reserve((void **)&s->rules, &s->rules_capacity, s->sets.n, sizeof *s->rules));
+    if ((size_t)number == s->n) {
+        s->rules[s->n] = nfa_rule_add(b, "character", 9);
+        if (s->rules[s->n] < 0) return WEFT_NO_MEMORY;
+        s->n++;
+    }
+    *rule = s->rules[number];
     return WEFT_OK;
 }
 
-static weft_status define_escapes(nfa_builder *b, uint64_t set, int32_t rule) {
-    static const char short_form[] = "\bb\ff\nn\rr\tt\"\"\\\\"; /* byte, letter */
-    nfa_frag f = {0}, one = {0};
-    bool has_any = false;
-    for (int byte = 0; byte <= '\\'; byte++) {
-        static const char hex[] = "0123456789abcdef";
-        int bit = escape_bit(byte);
-        if (bit < 0 || !(set >> bit & 1)) continue;
-        char text[] = {'\\', 'u', '0', '0', hex[byte >> 4], hex[byte & 15]};
-        size_t n = sizeof text;
-        for (size_t i = 0; i + 1 < sizeof short_form; i += 2)
-            if (short_form[i] == byte) text[1] = short_form[i + 1], n = 2;
-        TRY(nfa_text(b, text, n, &one));
-        if (n > 2 && (byte & 15) > 9) { /* the last digit in either case */
-            int32_t upper = 0, lower = 0;
-            TRY(nfa_add(b, NFA_RANGE, one.out, NFA_NONE, &upper));
-            b->nodes[upper].lo = b->nodes[upper].hi = (uint8_t)(hex[byte & 15] - 32);
-            TRY(nfa_add(b, NFA_RANGE, one.out, NFA_NONE, &lower));
-            b->nodes[lower].lo = b->nodes[lower].hi = (uint8_t)hex[byte & 15];
-            b->nodes[one.out - 1] = (nfa_node){.next = upper, .arg = lower, .kind = NFA_SPLIT};
-            one.end = (int32_t)b->n;
-        }
-        if (has_any) TRY(nfa_either(b, &f, &one));
-        else f = one;
-        has_any = true;
-    }
-    if (!has_any) TRY(nfa_fail(b, &f));
-    return nfa_rule_define(b, rule, &f);
-}
-
 weft_status spelling_define(spelling *s, nfa_builder *b) {
-    for (; s->n_defined < s->n; s->n_defined++)
-        TRY(define_escapes(b, s->sets[s->n_defined], s->rules[s->n_defined]));
+    for (; s->n_defined < s->n; s->n_defined++) {
+        nfa_frag f = {0};
+        code_set set = {0};
+        weft_status status = WEFT_OK;
+        for (size_t i = s->sets.first[s->n_defined]; i < s->sets.first[s->n_defined + 1]; i += 2)
+            if (status == WEFT_OK)
+                status = code_set_add(&set, s->sets.items[i], s->sets.items[i + 1]);
+        if (status == WEFT_OK)
+            status = s->is_json ? json_class(b, &set, &f) : nfa_class(b, &set, &f);
+        code_set_free(&set);
+        TRY(status);
+        TRY(nfa_rule_define(b, s->rules[s->n_defined], &f));
+    }
     return WEFT_OK;
 }
 
@@ -78,40 +61,66 @@ static weft_status add_plain(nfa_builder *b, int lo, int hi, int32_t to, int32_t
     return nfa_add(b, NFA_SPLIT, node, *hub, hub);
 }
 
-/* The same for escapes. */
-static weft_status add_escapes(spelling *s, nfa_builder *b, uint64_t set, int32_t to,
-                               int32_t *hub) {
+/* The same for one character of a set: as a call, unless it is a few plain bytes. */
+static weft_status add_class(spelling *s, nfa_builder *b, const code_set *set, int32_t to,
+                             int32_t *hub) {
+    bool is_small = set->n <= 3;
+    for (size_t i = 0; i < set->n && is_small; i++) {
+        is_small &= set->ranges[i].hi < 0x80;
+        for (int byte = set->ranges[i].lo; byte <= set->ranges[i].hi && is_small; byte++)
+            is_small &= !s->is_json || !is_escaped(byte);
+    }
+    for (size_t i = 0; i < set->n && is_small; i++)
+        TRY(add_plain(b, set->ranges[i].lo, set->ranges[i].hi, to, hub));
+    if (is_small) return WEFT_OK;
+    nfa_frag f = {0};
+    if (s->is_inline) {
+        TRY(nfa_class(b, set, &f));
+        b->nodes[f.out].next = to;
+        return nfa_add(b, NFA_SPLIT, f.start, *hub, hub);
+    }
     int32_t rule = 0, node = 0;
-    TRY(find_escapes(s, b, set, &rule));
+    TRY(find_rule(s, b, set, &rule));
     TRY(nfa_add(b, NFA_CALL, to, rule, &node));
     return nfa_add(b, NFA_SPLIT, node, *hub, hub);
 }
 
+/* What a node for bytes becomes in JSON: plain bytes, and escapes by way of a rule. */
+static weft_status respell(spelling *s, nfa_builder *b, int32_t at) {
+    nfa_node node = b->nodes[at];
+    int32_t hub = NFA_NONE;
+    code_set set = {0};
+    weft_status status = WEFT_OK;
+    for (int lo = node.lo, byte = lo; byte <= node.hi + 1; byte++) {
+        bool is_end = byte > node.hi;
+        if (!is_end && !is_escaped(byte)) continue;
+        if (status == WEFT_OK) status = add_plain(b, lo, byte - 1, node.next, &hub);
+        if (status == WEFT_OK && !is_end) status = code_set_add(&set, byte, byte);
+        lo = byte + 1;
+    }
+    code_set_tidy(&set);
+    if (status == WEFT_OK && set.n) status = add_class(s, b, &set, node.next, &hub);
+    code_set_free(&set);
+    b->nodes[at] = (nfa_node){.next = hub, .arg = NFA_NONE, .kind = NFA_SPLIT};
+    return status;
+}
+
 weft_status spelling_copy(spelling *s, nfa_builder *b, const nfa_builder *from, const nfa_frag *f,
                           nfa_frag *out) {
-    int32_t shift = (int32_t)b->n - f->begin, unused;
+    int32_t shift = (int32_t)b->n - f->begin, made = 0;
     for (int32_t i = f->begin; i < f->end; i++) {
         nfa_node node = from->nodes[i];
         if (node.next != NFA_NONE) node.next += shift;
         if (node.kind == NFA_SPLIT && node.arg != NFA_NONE) node.arg += shift;
-        TRY(nfa_add(b, NFA_FAIL, NFA_NONE, NFA_NONE, &unused));
-        b->nodes[unused] = node;
+        TRY(nfa_add(b, NFA_FAIL, NFA_NONE, NFA_NONE, &made));
+        b->nodes[made] = node;
     }
     for (int32_t i = f->begin; i < f->end && s->is_json; i++) {
-        nfa_node node = b->nodes[i + shift];
-        int32_t hub = NFA_NONE;
-        uint64_t set = 0;
-        if (node.kind != NFA_RANGE) continue;
-        for (int byte = node.lo; byte <= node.hi; byte++)
-            if (escape_bit(byte) >= 0) set |= (uint64_t)1 << escape_bit(byte);
-        if (!set) continue;
-        for (int lo = node.lo, byte = lo; byte <= node.hi + 1; byte++) {
-            if (byte <= node.hi && escape_bit(byte) < 0) continue;
-            TRY(add_plain(b, lo, byte - 1, node.next, &hub));
-            lo = byte + 1;
-        }
-        TRY(add_escapes(s, b, set, node.next, &hub));
-        b->nodes[i + shift] = (nfa_node){.next = hub, .arg = NFA_NONE, .kind = NFA_SPLIT};
+        const nfa_node *node = &b->nodes[i + shift];
+        bool has_escape = false;
+        for (int byte = node->lo; node->kind == NFA_RANGE && byte <= node->hi; byte++)
+            has_escape |= is_escaped(byte);
+        if (has_escape) TRY(respell(s, b, i + shift));
     }
     *out = (nfa_frag){.begin = f->begin + shift,
                       .end = (int32_t)b->n,
@@ -122,14 +131,12 @@ weft_status spelling_copy(spelling *s, nfa_builder *b, const nfa_builder *from, 
 
 /* ---- the product ----------------------------------------------------------------------------- */
 
-/* A state is one number for each part, and how many characters there were. */
+/* A state is one number for each part. Lengths are counted when it is emitted. */
 typedef struct product {
-    const regular_all *a;
     regular_part parts[2 * REGULAR_MOST_PARTS + 1];
     size_t n, n_needed; /* those after n_needed are only watched */
     sequences states;
-    int32_t key[2 * REGULAR_MOST_PARTS + 2];
-    uint8_t classes[256];
+    int32_t key[2 * REGULAR_MOST_PARTS + 1];
     bool begins[256]; /* a byte that is told apart from the one before */
     regular utf8;
 } product;
@@ -155,7 +162,6 @@ static weft_status product_open(product *p, const regular_all *a, const regular 
     nfa_builder b = {0};
     nfa_frag f = {0};
     code_set all = {0};
-    p->a = a;
     weft_status status = code_set_add(&all, 0, 0x10FFFF);
     if (status == WEFT_OK) status = nfa_class(&b, &all, &f);
     if (status == WEFT_OK) status = nfa_repeat(&b, &f, 0, -1);
@@ -169,7 +175,8 @@ static weft_status product_open(product *p, const regular_all *a, const regular 
     p->n_needed = p->n;
     for (size_t i = 0; i < n_watched; i++) p->parts[p->n++] = (regular_part){&watched[i], false};
     for (int byte = 1; byte < 256; byte++) {
-        p->begins[byte] = escape_bit(byte) >= 0 || escape_bit(byte - 1) >= 0;
+        p->begins[byte] = byte >= 0x80 && (byte & 0x3F) == 0; /* kinds of bytes of UTF-8 */
+        p->begins[byte] |= byte == 0xE0 || byte == 0xF0;
         for (size_t i = 0; i < p->n; i++)
             p->begins[byte] |= p->parts[i].r->classes[byte] != p->parts[i].r->classes[byte - 1];
     }
@@ -193,27 +200,20 @@ static weft_status find_state(product *p, int32_t *state) {
     REQUIRE(p->states.n < MOST_STATES, WEFT_LIMIT,
             "together they need more than %d states: give smaller lengths or fewer patterns",
             MOST_STATES);
-    return sequences_add(&p->states, p->key, p->n + 1, state);
+    return sequences_add(&p->states, p->key, p->n, state);
 }
 
 static weft_status find_start(product *p, int32_t *state) {
     for (size_t i = 0; i < p->n; i++) p->key[i] = p->parts[i].r->starts[BEFORE_NOTHING];
-    p->key[p->n] = 0;
     return find_state(p, state);
 }
 
 static weft_status step(product *p, int32_t from, int byte, int32_t *to) {
     const int32_t *old = p->states.items + p->states.first[from];
-    int64_t count = old[p->n];
-    *to = -1;
     for (size_t i = 0; i < p->n; i++) {
         const regular *r = p->parts[i].r;
         p->key[i] = old[i] < 0 ? old[i] : r->next[old[i] * r->n_classes + r->classes[byte]];
     }
-    if ((byte & 0xC0) != 0x80) count++;
-    if (p->a->most >= 0 && count > p->a->most) return WEFT_OK;
-    if (p->a->most < 0 && count > p->a->least) count = p->a->least;
-    p->key[p->n] = (int32_t)count;
     return find_state(p, to);
 }
 
@@ -222,7 +222,7 @@ static bool may_end(const product *p, int32_t state) {
     for (size_t i = 0; i < p->n_needed; i++)
         if (key[i] >= 0 && !(p->parts[i].r->flags[key[i]] & REGULAR_ENDS) != p->parts[i].is_not)
             return false;
-    return key[p->n] >= p->a->least;
+    return true;
 }
 
 bool regular_all_has(const regular_all *a, const char *text, size_t n) {
@@ -235,63 +235,160 @@ bool regular_all_has(const regular_all *a, const char *text, size_t n) {
 
 /* ---- as a fragment --------------------------------------------------------------------------- */
 
+/* An edge between states where characters begin: the set-th of e->sets leads to `to`. */
+typedef struct edge {
+    int32_t to, set;
+} edge;
+
 typedef struct emitter {
     product p;
+    const regular_all *a;
     spelling *s;
     nfa_builder *b;
-    int32_t *hubs; /* by state */
+    sequences places; /* the states where characters begin: numbers of p's */
+    edge *edges;      /* of place i: edges[first[i] .. first[i + 1]) */
+    size_t n_edges, edges_capacity, *first, first_capacity;
+    sequences sets;     /* of characters, as ranges */
+    code_set *by_place; /* of the place that is worked on: characters by where they lead */
+    size_t by_place_capacity, n_by_place;
+    int32_t *touched;
+    size_t n_touched, touched_capacity;
+    sequences counted; /* (place, characters so far), as far as that matters */
+    int32_t *hubs;     /* by number in `counted` */
     size_t hubs_capacity, n_hubs;
 } emitter;
 
-/* The node of the state that a byte leads to, NFA_NONE = there is none. */
-static weft_status find_target(emitter *e, int32_t from, int byte, int32_t *target) {
-    int32_t to = 0;
-    TRY(step(&e->p, from, byte, &to));
-    *target = NFA_NONE;
-    if (to < 0) return WEFT_OK;
-    TRY(mem_reserve((void **)&e->hubs, &e->hubs_capacity, (size_t)to + 1, sizeof *e->hubs));
-    for (; e->n_hubs <= (size_t)to; e->n_hubs++)
-        TRY(nfa_add(e->b, NFA_SPLIT, NFA_NONE, NFA_NONE, &e->hubs[e->n_hubs]));
-    *target = e->hubs[to];
+static void emitter_free(emitter *e) {
+    product_close(&e->p);
+    sequences_free(&e->places);
+    sequences_free(&e->sets);
+    sequences_free(&e->counted);
+    for (size_t i = 0; i < e->n_by_place; i++) code_set_free(&e->by_place[i]);
+    mem_free(e->by_place);
+    mem_free(e->touched);
+    mem_free(e->edges);
+    mem_free(e->first);
+    mem_free(e->hubs);
+}
+
+/* The characters lo..hi lead from the place that is worked on to p's state `to`. */
+static weft_status add_characters(emitter *e, int32_t to, int32_t lo, int32_t hi) {
+    int32_t place = 0;
+    TRY(sequences_add(&e->places, &to, 1, &place));
+    TRY(mem_reserve((void **)&e->by_place, &e->by_place_capacity, (size_t)place + 1,
+                    sizeof *e->by_place));
+    while (e->n_by_place <= (size_t)place) e->by_place[e->n_by_place++] = (code_set){0};
+    if (!e->by_place[place].n) {
+        TRY(mem_reserve((void **)&e->touched, &e->touched_capacity, e->n_touched + 1,
+                        sizeof *e->touched));
+        e->touched[e->n_touched++] = place;
+    }
+    return code_set_add(&e->by_place[place], lo, hi);
+}
+
+/* The last byte of those from `first` to `last` that lead to the same state as `first` does. */
+static weft_status find_run(emitter *e, int32_t at, int first, int last, int *end, int32_t *to) {
+    TRY(step(&e->p, at, first, to));
+    for (*end = first; *end < last; ++*end) {
+        int32_t next = *to;
+        if (e->p.begins[*end + 1]) TRY(step(&e->p, at, *end + 1, &next));
+        if (next != *to) break;
+    }
     return WEFT_OK;
 }
 
-static weft_status add_edges(emitter *e, const int32_t targets[257], int32_t *hub) {
-    uint64_t done = 0;
-    for (int lo = 0, byte = 1; byte <= 256; byte++) {
-        bool is_escaped = e->s->is_json && escape_bit(lo) >= 0;
-        if (byte < 256 && !is_escaped && targets[byte] == targets[lo] &&
-            !(e->s->is_json && escape_bit(byte) >= 0))
-            continue;
-        if (!is_escaped && targets[lo] != NFA_NONE)
-            TRY(add_plain(e->b, lo, byte - 1, targets[lo], hub));
-        lo = byte;
-    }
-    for (int byte = 0; byte <= '\\' && e->s->is_json; byte++) {
-        uint64_t set = 0;
-        if (escape_bit(byte) < 0 || targets[byte] == NFA_NONE) continue;
-        for (int other = byte; other <= '\\'; other++)
-            if (escape_bit(other) >= 0 && targets[other] == targets[byte])
-                set |= (uint64_t)1 << escape_bit(other);
-        if ((set & ~done) != set) continue; /* went with an earlier one */
-        done |= set;
-        TRY(add_escapes(e->s, e->b, set, targets[byte], hub));
+/* Inside a character, `left` bytes before its end, in p's state `at`: its code, as far as read, is
+ * one of lo..hi. Depth: at most three. */
+static weft_status read_character(emitter *e, int32_t at, int32_t lo, int32_t hi, int left) {
+    if (!left) return add_characters(e, at, lo, hi);
+    for (int first = 0x80, end; first < 0xC0; first = end + 1) {
+        int32_t to = 0;
+        TRY(find_run(e, at, first, 0xBF, &end, &to));
+        if (to < 0) continue;
+        bool is_all = first == 0x80 && end == 0xBF;
+        if (is_all) TRY(read_character(e, to, lo << 6, hi << 6 | 63, left - 1));
+        for (int32_t code = lo; code <= hi && !is_all; code++)
+            TRY(read_character(e, to, code << 6 | (first - 0x80), code << 6 | (end - 0x80),
+                               left - 1));
     }
     return WEFT_OK;
 }
 
-static weft_status emit_state(emitter *e, int32_t state, int32_t out) {
-    int32_t targets[257], hub = NFA_NONE, target = NFA_NONE;
+static int by_number(const void *a, const void *b) {
+    const int32_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* All that leads on from one place. */
+static weft_status read_place(emitter *e, int32_t place) {
+    int32_t state = e->places.items[e->places.first[place]];
+    e->n_touched = 0;
+    static const int kinds[][2] = {{0, 0x7F}, {0xC0, 0xDF}, {0xE0, 0xEF}, {0xF0, 0xF7}};
+    for (int left = 0; left < 4; left++) /* bytes after the first */
+        for (int first = kinds[left][0], end; first <= kinds[left][1]; first = end + 1) {
+            int32_t to = 0, mask = left ? 0x3F >> left : 0x7F;
+            TRY(find_run(e, state, first, kinds[left][1], &end, &to));
+            if (to >= 0) TRY(read_character(e, to, first & mask, end & mask, left));
+        }
+    qsort(e->touched, e->n_touched, sizeof *e->touched, by_number);
+    for (size_t i = 0; i < e->n_touched; i++) {
+        code_set *set = &e->by_place[e->touched[i]];
+        edge *made;
+        code_set_tidy(set);
+        TRY(mem_reserve((void **)&e->edges, &e->edges_capacity, e->n_edges + 1, sizeof *e->edges));
+        made = &e->edges[e->n_edges++];
+        made->to = e->touched[i];
+        TRY(sequences_add(&e->sets, (const int32_t *)set->ranges, 2 * set->n, &made->set));
+        set->n = 0;
+    }
+    return WEFT_OK;
+}
+
+static weft_status read_places(emitter *e, int32_t start) {
+    int32_t unused;
+    TRY(sequences_add(&e->places, &start, 1, &unused));
+    for (size_t i = 0; i < e->places.n; i++) {
+        TRY(mem_reserve((void **)&e->first, &e->first_capacity, i + 2, sizeof *e->first));
+        e->first[i] = e->n_edges;
+        TRY(read_place(e, (int32_t)i));
+        e->first[i + 1] = e->n_edges;
+    }
+    return WEFT_OK;
+}
+
+/* The node of a place after `count` characters. */
+static weft_status find_hub(emitter *e, int32_t place, int64_t count, int32_t *hub) {
+    int32_t key[2] = {place, (int32_t)count}, number = 0;
+    REQUIRE(e->counted.n < MOST_STATES, WEFT_LIMIT,
+            "together they need more than %d states: give smaller lengths or fewer patterns",
+            MOST_STATES);
+    TRY(sequences_add(&e->counted, key, 2, &number));
+    TRY(mem_reserve((void **)&e->hubs, &e->hubs_capacity, e->counted.n, sizeof *e->hubs));
+    if ((size_t)number == e->n_hubs) {
+        TRY(nfa_add(e->b, NFA_SPLIT, NFA_NONE, NFA_NONE, &e->hubs[number]));
+        e->n_hubs++;
+    }
+    *hub = e->hubs[number];
+    return WEFT_OK;
+}
+
+static weft_status emit_state(emitter *e, size_t number, int32_t out) {
+    int32_t place = e->counted.items[2 * number], hub = NFA_NONE, target = 0;
+    int64_t count = e->counted.items[2 * number + 1], next = count + 1;
     bool is_loop = false;
-    for (int byte = 0; byte < 256; byte++) {
-        if (e->p.begins[byte]) TRY(find_target(e, state, byte, &target));
-        targets[byte] = target;
-        is_loop |= target != NFA_NONE && target <= e->hubs[state];
+    if (e->a->most < 0 && next > e->a->least) next = e->a->least;
+    for (size_t i = e->first[place]; i < e->first[place + 1]; i++) {
+        const edge *made = &e->edges[i];
+        if (e->a->most >= 0 && next > e->a->most) break;
+        TRY(find_hub(e, made->to, next, &target));
+        is_loop |= target <= e->hubs[number];
+        code_set set = {.ranges = (code_range *)&e->sets.items[e->sets.first[made->set]],
+                        .n = (e->sets.first[made->set + 1] - e->sets.first[made->set]) / 2};
+        TRY(add_class(e->s, e->b, &set, target, &hub));
     }
-    targets[256] = NFA_NONE;
-    TRY(add_edges(e, targets, &hub));
-    if (may_end(&e->p, state)) TRY(nfa_add(e->b, NFA_SPLIT, out, hub, &hub));
-    nfa_node *node = &e->b->nodes[e->hubs[state]];
+    if (may_end(&e->p, e->places.items[e->places.first[place]]) && count >= e->a->least)
+        TRY(nfa_add(e->b, NFA_SPLIT, out, hub, &hub));
+    nfa_node *node = &e->b->nodes[e->hubs[number]];
     if (hub == NFA_NONE) node->kind = NFA_FAIL;
     else node->next = hub;
     node->lo = is_loop;
@@ -303,25 +400,21 @@ static weft_status emit(emitter *e, nfa_frag *f) {
     f->begin = (int32_t)e->b->n;
     TRY(nfa_add(e->b, NFA_SPLIT, NFA_NONE, NFA_NONE, &f->out));
     TRY(find_start(&e->p, &start));
-    if (start < 0) {
-        TRY(nfa_add(e->b, NFA_FAIL, NFA_NONE, NFA_NONE, &f->start));
-    } else {
-        TRY(mem_reserve((void **)&e->hubs, &e->hubs_capacity, 1, sizeof *e->hubs));
-        TRY(nfa_add(e->b, NFA_SPLIT, NFA_NONE, NFA_NONE, &e->hubs[0]));
-        e->n_hubs = 1;
-        f->start = e->hubs[0];
-        for (size_t i = 0; i < e->p.states.n; i++) TRY(emit_state(e, (int32_t)i, f->out));
+    if (start < 0) TRY(nfa_add(e->b, NFA_FAIL, NFA_NONE, NFA_NONE, &f->start));
+    else {
+        TRY(read_places(e, start));
+        TRY(find_hub(e, 0, 0, &f->start));
+        for (size_t i = 0; i < e->counted.n; i++) TRY(emit_state(e, i, f->out));
     }
     f->end = (int32_t)e->b->n;
     return WEFT_OK;
 }
 
 weft_status regular_emit(const regular_all *a, spelling *s, nfa_builder *b, nfa_frag *f) {
-    emitter e = {.s = s, .b = b};
+    emitter e = {.a = a, .s = s, .b = b};
     weft_status status = product_open(&e.p, a, NULL, 0);
     if (status == WEFT_OK) status = emit(&e, f);
-    product_close(&e.p);
-    mem_free(e.hubs);
+    emitter_free(&e);
     return status;
 }
 

@@ -509,7 +509,7 @@ weft_status regex_make(const char *text, size_t n, regex_mode mode, regular *out
 }
 
 weft_status regex_build(nfa_builder *b, const char *text, size_t n, nfa_frag *f) {
-    spelling plain = {.is_json = false};
+    spelling plain = {.is_inline = true};
     regex x;
     TRY(regex_parse(text, n, REGEX_WHOLE, &x));
     weft_status status = spelling_copy(&plain, b, &x.b, &x.f, f);
@@ -519,7 +519,7 @@ weft_status regex_build(nfa_builder *b, const char *text, size_t n, nfa_frag *f)
 
 /* An expression as a fragment; with anchors by way of an automaton. */
 static weft_status build(nfa_builder *b, const regex *x, nfa_frag *f) {
-    spelling plain = {.is_json = false};
+    spelling plain = {.is_inline = true};
     if (!x->n_anchors) return spelling_copy(&plain, b, &x->b, &x->f, f);
     regular r;
     regular_all all = {.least = 0, .most = -1};

@@ -168,6 +168,7 @@ typedef struct maker {
     int32_t *key, *pairs;
     size_t key_capacity, pairs_capacity;
     uint32_t *seen, stamp; /* of nodes without promises */
+    int32_t *lands;        /* of nodes: where land() ends, plus one */
     size_t work;
 } maker;
 
@@ -310,6 +311,25 @@ static weft_status find_state(maker *m, size_t head, size_t n, int32_t *state) {
     return regular_add(m->out, state);
 }
 
+/* The node where a text is after one that leads to `node`: past those that only lead on, so that
+ * ways that meet are one. Paths get shorter as they are walked. */
+static int32_t land(maker *m, int32_t node) {
+    int32_t at = node, *lands = m->lands - m->f.begin;
+    while (!lands[at]) {
+        const nfa_node *here = &m->b->nodes[at];
+        bool leads_on = here->kind == NFA_SPLIT && here->arg == NFA_NONE && at != m->f.out;
+        if (!leads_on || here->next == NFA_NONE) break;
+        at = here->next;
+    }
+    if (lands[at]) at = lands[at] - 1;
+    while (node != at && !lands[node]) {
+        int32_t next = m->b->nodes[node].next;
+        lands[node] = at + 1;
+        node = next;
+    }
+    return at;
+}
+
 /* Sorts the ways of a closure by the classes of bytes that they take: class c's are
  * m->order[m->first[c] .. m->first[c + 1]), numbers into list[next]. */
 static weft_status sort_ways(maker *m, int next) {
@@ -341,7 +361,7 @@ static weft_status step(maker *m, int32_t from, size_t head, int class, int byte
         way w = m->list[next][m->order[i]];
         TRY(step_promises(m, w.promises, byte, &promises));
         if (promises < 0) continue;
-        m->key[n++] = m->b->nodes[w.node].next;
+        m->key[n++] = land(m, m->b->nodes[w.node].next);
         m->key[n++] = promises;
     }
     const int32_t *old = m->states.items + m->states.first[from - 1];
@@ -417,7 +437,8 @@ static weft_status make(maker *m) {
     }
     find_classes(m);
     m->seen = mem_array((size_t)(m->f.end - m->f.begin), sizeof *m->seen);
-    if (!m->seen) return WEFT_NO_MEMORY;
+    m->lands = mem_array((size_t)(m->f.end - m->f.begin), sizeof *m->lands);
+    if (!m->seen || !m->lands) return WEFT_NO_MEMORY;
     TRY(sequences_add(&m->promises, NULL, 0, &unused));
     TRY(regular_add(m->out, &unused)); /* the dead state */
     TRY(mem_reserve((void **)&m->key, &m->key_capacity, head + 2, sizeof *m->key));
@@ -446,6 +467,7 @@ weft_status regular_make(const nfa_builder *b, const nfa_frag *f, const anchor *
     mem_free(m.key);
     mem_free(m.pairs);
     mem_free(m.seen);
+    mem_free(m.lands);
     if (status != WEFT_OK) regular_free(out);
     return status;
 }

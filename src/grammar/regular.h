@@ -56,18 +56,31 @@ weft_status regular_make(const nfa_builder *b, const nfa_frag *f, const anchor *
 /* The n texts (0-terminated). */
 weft_status regular_texts(const char *const *texts, size_t n, regular *out);
 
+/* Sequences of numbers, numbered in the order in which they came. */
+typedef struct sequences {
+    int32_t *items;
+    size_t n_items, items_capacity;
+    size_t *first; /* n + 1 of them */
+    size_t n, first_capacity;
+    uint32_t *slots; /* hash table of numbers + 1, 0 = free */
+    size_t n_slots;
+} sequences;
+weft_status sequences_add(sequences *s, const int32_t *items, size_t n, int32_t *out);
+void sequences_free(sequences *s);
+
 /* ---- conjunctions ---------------------------------------------------------------------------- */
 
-/* How fragments spell text: as it is, or as the content of a JSON string, each character in one
- * way: itself, or, where JSON needs an escape, the short one if there is one, else \u00XX. Escapes
- * are calls of rules that spelling_define defines, once no fragment is being built. */
+/* How fragments spell text: as it is, or as the content of a JSON string (json_class). Sets of
+ * characters are calls of rules that spelling_define defines, once no fragment is being built;
+ * is_inline (not for JSON): there are no calls. */
 typedef struct spelling {
-    bool is_json;
-    uint64_t sets[64]; /* bit b: byte b; bits 34 and 35: quote and backslash */
-    int32_t rules[64];
-    size_t n, n_defined;
+    bool is_json, is_inline;
+    sequences sets; /* ranges of characters */
+    int32_t *rules; /* of each */
+    size_t n, n_defined, rules_capacity;
 } spelling;
 weft_status spelling_define(spelling *s, nfa_builder *b);
+void spelling_free(spelling *s);
 /* A graph without calls as a fragment. */
 weft_status spelling_copy(spelling *s, nfa_builder *b, const nfa_builder *from, const nfa_frag *f,
                           nfa_frag *out);
@@ -90,19 +103,5 @@ bool regular_all_has(const regular_all *a, const char *text, size_t n);
  * combinations (bit i: in others[i]) that some text has; at most `cap`, else WEFT_LIMIT. */
 weft_status regular_sort(const regular_all *a, const regular *others, size_t n, uint32_t *sets,
                          size_t cap, size_t *n_sets);
-
-/* ---- for regular.c and product.c ------------------------------------------------------------- */
-
-/* Sequences of numbers, numbered in the order in which they came. */
-typedef struct sequences {
-    int32_t *items;
-    size_t n_items, items_capacity;
-    size_t *first; /* n + 1 of them */
-    size_t n, first_capacity;
-    uint32_t *slots; /* hash table of numbers + 1, 0 = free */
-    size_t n_slots;
-} sequences;
-weft_status sequences_add(sequences *s, const int32_t *items, size_t n, int32_t *out);
-void sequences_free(sequences *s);
 
 #endif

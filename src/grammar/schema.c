@@ -319,6 +319,7 @@ static weft_status build_all(schema *s, const char *text, size_t n, grammar **ou
         TRY(nfa_rule_define(&s->b, job.rule, &f));
     }
     TRY(spelling_define(&s->spelling, &s->b));
+    TRY(spelling_define(&s->plain, &s->b));
     return nfa_finish(&s->b, root, out);
 }
 
@@ -330,6 +331,8 @@ static void schema_free(schema *s) {
     mem_free(s->both);
     mem_free(s->places);
     mem_free(s->references);
+    spelling_free(&s->spelling);
+    spelling_free(&s->plain);
     sequences_free(&s->job_keys);
     sequences_free(&s->both_keys);
     sequences_free(&s->walked);

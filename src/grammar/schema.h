@@ -39,8 +39,8 @@ typedef struct schema {
     schema_place *places, *references; /* refs.c */
     size_t n_places, places_capacity, n_references, references_capacity;
     sequences walked, reference_keys;
-    const char *path;  /* of the one that is being built, for messages */
-    spelling spelling; /* of the content of strings */
+    const char *path;         /* of the one that is being built, for messages */
+    spelling spelling, plain; /* of the content of strings, and of numbers */
     size_t work;
     /* rules that every schema uses */
     int32_t space, character, string, number, integer, boolean, null, value, object, array;
