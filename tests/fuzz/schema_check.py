@@ -189,7 +189,7 @@ def is_left_out(s, v):
     text = json.dumps(s)
     if '"minProperties": 2' in text or ('"maxProperties"' in text and '"not"' in text) or '"oneOf"' in text and '"maxProperties"' in text or '"if"' in text and '"maxProperties"' in text:
         return True  # names that the schema does not give count as one
-    return '"format"' in text and any(k in text for k in ('"not"', '"oneOf"', '"if"')) and any(t in json.dumps(v) for t in ("2023-02-29", "1.2.3.4"))
+    return '"format"' in text and any(k in text for k in ('"not"', '"oneOf"', '"if"')) and any(t in json.dumps(v) for t in ("2023-02-29",))
 
 
 def main():
