@@ -56,6 +56,7 @@ typedef struct run {
     row *out;
     const pattern_work *patterns;
     bool begins, ends; /* the row stands at the beginning, at the end of a text */
+    size_t most;       /* bytes that the text may have */
 } run;
 
 static weft_status put(run *r, token_text text) {
@@ -68,7 +69,7 @@ static weft_status replace_tail(str *s, size_t from, token_text old, token_text 
     str copy = {0};
     size_t first;
     hub_piece in = {str_text(s) + from, s->n - from, 0};
-    weft_status status = hub_replace(NULL, old, new, NULL, in, &copy, &first);
+    weft_status status = hub_replace(NULL, old, new, NULL, in, hub_most(in.n), &copy, &first);
     if (status == WEFT_OK) {
         s->n = from;
         status = str_append(s, str_text(&copy), copy.n);
@@ -239,13 +240,14 @@ static weft_status replace_text(run *r, token_text t) {
     size_t first;
     const step *s = r->s;
     if (!s->pattern)
-        return hub_replace(NULL, s->literal, s->content, NULL, (hub_piece){t.data, t.n, 0},
+        return hub_replace(NULL, s->literal, s->content, NULL, (hub_piece){t.data, t.n, 0}, r->most,
                            &r->out->text, &first);
     str valid = {0};
     weft_status status = make_valid(t, &valid);
     if (status == WEFT_OK)
-        status = hub_replace(s->pattern, s->literal, s->content, r->patterns,
-                             (hub_piece){str_text(&valid), valid.n, 0}, &r->out->text, &first);
+        status =
+            hub_replace(s->pattern, s->literal, s->content, r->patterns,
+                        (hub_piece){str_text(&valid), valid.n, 0}, r->most, &r->out->text, &first);
     str_free(&valid);
     return status;
 }
@@ -302,6 +304,7 @@ static weft_status fill(const hub_decoder *d, const token_text *tokens, size_t n
 }
 
 static weft_status run_steps(const hub_decoder *d, run *r, row rows[2]) {
+    r->most = hub_most(rows[0].text.n);
     for (size_t i = 0; i < d->n; i++) {
         r->s = &d->steps[i];
         r->in = &rows[i % 2];
@@ -309,6 +312,7 @@ static weft_status run_steps(const hub_decoder *d, run *r, row rows[2]) {
         str_clear(&r->out->text);
         r->out->n = 0;
         TRY(run_step(r));
+        TRY(hub_check_most(r->out->text.n, r->most));
     }
     return WEFT_OK;
 }

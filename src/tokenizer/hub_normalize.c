@@ -30,6 +30,7 @@ typedef struct run {
     hub_piece in;
     str *out;
     size_t first; /* leading bytes of `out` that come from the first character */
+    size_t most;  /* bytes that `out` may have */
 } run;
 
 /* ---- patterns (Replace, and the splitter's Split)
@@ -78,8 +79,14 @@ weft_status hub_next_match(const pattern *pattern, token_text literal, const pat
     return WEFT_OK;
 }
 
+weft_status hub_check_most(size_t n, size_t most) {
+    REQUIRE(n <= most, WEFT_LIMIT, "tokenizer.json: its steps make the text longer than %zu bytes",
+            most);
+    return WEFT_OK;
+}
+
 weft_status hub_replace(const pattern *pattern, token_text literal, token_text content,
-                        const pattern_work *w, hub_piece in, str *out, size_t *first) {
+                        const pattern_work *w, hub_piece in, size_t most, str *out, size_t *first) {
     size_t at = 0, last = SIZE_MAX, from, to, done = 0;
     *first = 0;
     while (in.n) { /* nothing matches in an empty text, whatever the expression */
@@ -93,6 +100,7 @@ weft_status hub_replace(const pattern *pattern, token_text literal, token_text c
         if (!found) return WEFT_OK;
         TRY(str_append(out, content.data, content.n));
         if (in.first && (to ? to - 1 : 0) < in.first) *first = out->n; /* as its last byte */
+        TRY(hub_check_most(out->n, most));
     }
     return WEFT_OK;
 }
@@ -372,7 +380,7 @@ static weft_status run_step(run *r) {
     case NORM_STRIP: return strip(r);
     case NORM_REPLACE:
         return hub_replace(r->s->pattern, r->s->literal, r->s->content, r->w->patterns, r->in,
-                           r->out, &r->first);
+                           r->most, r->out, &r->first);
     case NORM_PREPEND: return prepend(r);
     case NORM_BERT: return bert(r);
     case NORM_BYTE_LEVEL: return write_each(r, write_bytes);
@@ -382,12 +390,13 @@ static weft_status run_step(run *r) {
 }
 
 weft_status hub_normalize(const hub_normalizer *n, hub_normalize_work *w, hub_piece *piece) {
-    run r = {.w = w, .in = *piece, .out = &w->text[0]};
+    run r = {.w = w, .in = *piece, .out = &w->text[0], .most = hub_most(piece->n)};
     for (size_t i = 0; i < n->n; i++) {
         r.s = &n->steps[i];
         if (!has_effect(&r)) continue;
         str_clear(r.out);
         TRY(run_step(&r));
+        TRY(hub_check_most(r.out->n, r.most));
         turn(&r);
     }
     *piece = r.in;

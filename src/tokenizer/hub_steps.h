@@ -29,10 +29,16 @@ void hub_normalize_work_free(hub_normalize_work *w);
 /* Replaces the piece by its normal form, which lives in the work or where the piece was. */
 weft_status hub_normalize(const hub_normalizer *n, hub_normalize_work *w, hub_piece *piece);
 
-/* Appends text[0..n) with every match replaced. Matches are those of the pattern, or, where it is
- * NULL, the occurrences of `literal`. */
+/* How long a text of n bytes may become on its way: steps that replace can each make it longer. */
+static inline size_t hub_most(size_t n) {
+    return n > (SIZE_MAX - 1024) / 64 ? SIZE_MAX : 64 * n + 1024;
+}
+weft_status hub_check_most(size_t n, size_t most);
+/* Appends text[0..n) with every match replaced, until `out` has more than `most` bytes, which is
+ * WEFT_LIMIT. Matches are those of the pattern, or, where it is NULL, the occurrences of `literal`.
+ */
 weft_status hub_replace(const pattern *pattern, token_text literal, token_text content,
-                        const pattern_work *w, hub_piece in, str *out, size_t *first);
+                        const pattern_work *w, hub_piece in, size_t most, str *out, size_t *first);
 /* The next match at or after *at, as the `onig` crate's iterator gives them: an empty one right
  * after a match does not count. *last: where the last match ended, SIZE_MAX before the first. */
 weft_status hub_next_match(const pattern *pattern, token_text literal, const pattern_work *w,

@@ -370,6 +370,35 @@ static void wrong_files_are_refused(void **state) {
     }
 }
 
+/* Forty steps that each double a text. */
+static void texts_that_grow_are_refused(void **state) {
+    (void)state;
+    static const char replace[] = "{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"},"
+                                  "\"content\":\"aa\"}%s";
+    for (int decodes = 0; decodes < 2; decodes++) {
+        str json = {0};
+        assert_ok(str_format(&json,
+                             "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},"
+                             "\"merges\":[]},\"%s\":{\"type\":\"Sequence\",\"%ss\":[",
+                             decodes ? "decoder" : "normalizer",
+                             decodes ? "decoder" : "normalizer"));
+        for (int i = 0; i < 40; i++) assert_ok(str_format(&json, replace, i < 39 ? "," : "]}}"));
+        tokenizer_json_text text = text_of(json.data, NULL);
+        tokenizer *t;
+        token_list ids = {0};
+        if (decodes) { /* tokens are decoded when it is opened */
+            assert_fails(tokenizer_open_json(&text, &t), WEFT_LIMIT, "longer than 1088 bytes");
+        } else {
+            assert_ok(tokenizer_open_json(&text, &t));
+            assert_fails(tokenizer_encode(t, "a", 1, 0, &ids), WEFT_LIMIT,
+                         "longer than 1088 bytes");
+        }
+        token_list_free(&ids);
+        tokenizer_close(t);
+        str_free(&json);
+    }
+}
+
 static void deep_nesting_is_refused(void **state) {
     (void)state;
     str json = {0};
@@ -487,6 +516,7 @@ int main(void) {
         cmocka_unit_test(golden_tokenizers_agree),
         cmocka_unit_test(descriptions_encode_alike),
         cmocka_unit_test(wrong_files_are_refused),
+        cmocka_unit_test(texts_that_grow_are_refused),
         cmocka_unit_test(deep_nesting_is_refused),
         cmocka_unit_test(what_no_gguf_can_say_is_refused),
         cmocka_unit_test(failing_allocations_are_survived),
