@@ -449,6 +449,108 @@ static void masks_equal_brute_force(void **state) {
     assert_true(n_compared >= n * 4 / 5);
 }
 
+/* ---- a larger vocabulary --------------------------------------------------------------------- */
+
+/* Random tokens of letters, marks, spaces and characters past ASCII, some cut off inside one. */
+enum { N_MANY = 3000 };
+
+static grammar_vocab *large_vocab(rng *r, str *texts, grammar_token *tokens) {
+    static const char *const parts[] = {"a",
+                                        "b",
+                                        "e",
+                                        "s",
+                                        "t",
+                                        "the",
+                                        "ing",
+                                        "on",
+                                        " ",
+                                        " ",
+                                        "A",
+                                        "T",
+                                        "0",
+                                        "1",
+                                        "42",
+                                        "_",
+                                        "-",
+                                        ",",
+                                        ".",
+                                        "\"",
+                                        "\\",
+                                        "'",
+                                        "\n",
+                                        "\t",
+                                        ":",
+                                        "{",
+                                        "}",
+                                        "\xC3\xA9",
+                                        "\xE6\x97\xA5",
+                                        "\xF0\x9F\x98\x80"};
+    size_t ends[N_MANY];
+    for (int i = 0; i < N_MANY; i++) {
+        for (int64_t n = 1 + rng_below(r, i % 50 ? 6 : 40); n > 0; n--) {
+            int64_t part = rng_below(r, i % 2 ? 14 : 30);
+            str_text_append(texts, parts[part]);
+        }
+        if (i % 16 == 0) texts->n -= (size_t)rng_below(r, 2);
+        ends[i] = texts->n;
+    }
+    for (int i = 0; i < N_MANY; i++) {
+        size_t first = i ? ends[i - 1] : 0;
+        tokens[i] = (grammar_token){texts->data + first, ends[i] - first};
+    }
+    grammar_vocab *v;
+    assert_ok(grammar_vocab_open(tokens, N_MANY, NULL, 0, &v));
+    return v;
+}
+
+/* The shortcuts of masks change nothing: each token is allowed just when its bytes are taken. */
+static void masks_equal_single_steps(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "root ::= \"\\\"\" [^\"\\\\\\x00-\\x1F]{0,40} \"\\\"\" root?",
+        "root ::= \"\\\"\" c* \"\\\"\"\nc ::= [^\"\\\\\\x00-\\x1F] | \"\\\\\" [\"nt]",
+        "root ::= (\"\\\"\" c{1,7} \"\\\"\" \",\"?)+\nc ::= [^\"\\\\\\x00-\\x1F] | \"\\\\\" [\"nt]",
+        "root ::= \"the \" [a-z]{3,9} (\" \" [a-zA-Z0-9 ]{0,60})?",
+        "root ::= ([^\\n]{1,33} \"\\n\")+",
+        "root ::= (key \":\" [^\\n]* \"\\n\")+\nkey ::= \"the\" | [^t:\\n] [^:\\n]{0,12}",
+        "root ::= \"'\" ([^'\\n] | \"''\"){2,20} \"'\" | .{4}",
+        "root ::= w (\" \" w)*\nw ::= [a-z]+ | [A-Z] [a-z]{0,5} | n\nn ::= n [0-9] | [0-9]",
+    };
+    static grammar_token tokens[N_MANY];
+    static uint32_t mask[(N_MANY + 31) / 32];
+    rng r = {11};
+    str bytes = {0};
+    grammar_vocab *v = large_vocab(&r, &bytes, tokens);
+    for (size_t g = 0; g < sizeof texts / sizeof *texts; g++) {
+        grammar *made;
+        grammar_matcher *m, *plain;
+        assert_ok(grammar_open_gbnf(texts[g], strlen(texts[g]), &made));
+        assert_ok(grammar_matcher_open(made, v, &m));
+        for (int step = 0; step < 60; step++) {
+            int allowed[N_MANY], n = 0;
+            if (step % 15 == 0) assert_ok(grammar_matcher_rollback(m, 0));
+            assert_ok(grammar_matcher_clone(m, &plain));
+            assert_ok(grammar_matcher_mask(m, mask));
+            for (int i = 0; i < N_MANY; i++) {
+                bool ok =
+                    grammar_matcher_accept_bytes(plain, tokens[i].data, tokens[i].n) == WEFT_OK;
+                if (ok) assert_ok(grammar_matcher_rollback(plain, grammar_matcher_steps(m)));
+                if (ok && tokens[i].n) allowed[n++] = i;
+                if (is_set(mask, i) != (ok && tokens[i].n))
+                    fail_msg("step %d, token \"%.*s\": %d in\n%s", step, (int)tokens[i].n,
+                             tokens[i].data, is_set(mask, i), texts[g]);
+            }
+            grammar_matcher_close(plain);
+            if (n) assert_ok(grammar_matcher_accept(m, allowed[rng_below(&r, n)]));
+            else assert_ok(grammar_matcher_rollback(m, 0));
+        }
+        grammar_matcher_close(m);
+        grammar_close(made);
+    }
+    grammar_vocab_close(v);
+    str_free(&bytes);
+}
+
 /* ---- GBNF ----------------------------------------------------------------------------------- */
 
 static weft_status open_gbnf(const char *text, grammar **out) {
@@ -662,6 +764,7 @@ int main(void) {
         cmocka_unit_test(hostile_grammars),
         cmocka_unit_test(matchers_go_back_and_branch),
         cmocka_unit_test(masks_equal_brute_force),
+        cmocka_unit_test(masks_equal_single_steps),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
