@@ -159,6 +159,23 @@ root ::= "Answer: " ("yes" | "no" | "maybe") "\nWhy: " [^\n]+ "\n" ("Sources:\n"
 '''
 
 
+LEFT_GBNF = r'''
+root ::= sum "\n"
+sum ::= sum [-+] product | product
+product ::= product [*/] atom | atom
+atom ::= [0-9]+ | [a-z]+ | "(" sum ")"
+'''
+
+
+def left(r):
+    def atom(d):
+        return str(r.randrange(9999)) if r.random() < 0.6 else r.choice(["total", "x"]) if not d else "(" + both(d - 1) + ")"
+
+    def both(d):
+        return "".join(atom(d) + r.choice("+-*/") for _ in range(r.randint(1, 5))) + "1"
+    return both(3) + "\n"
+
+
 def sums(r):
     def term(d):
         return r.choice(["alpha_%d " % r.randrange(9), str(r.randrange(1000)), "x"] if not d or r.random() < 0.6 else ["(" + both(d - 1) + ") "])
@@ -204,7 +221,7 @@ def cases(n_texts=8, seed=1):
         texts = [json.dumps(make(r), ensure_ascii=False, indent=r.choice([None, 2])) for _ in range(n_texts)]
         out.append((name, "json-schema", json.dumps(schema), texts))
     for name, source, make in (("json", JSON_GBNF, lambda r: json.dumps(anything(r), ensure_ascii=False)), ("sums", SUMS_GBNF, sums),
-                               ("list", LIST_GBNF, lines), ("code", CODE_GBNF, code), ("ask", ASK_GBNF, ask)):
+                               ("list", LIST_GBNF, lines), ("left", LEFT_GBNF, left), ("code", CODE_GBNF, code), ("ask", ASK_GBNF, ask)):
         r = random.Random(f"{name} {seed}")
         out.append((name, "gbnf", source.strip() + "\n", [make(r) for _ in range(n_texts)]))
     return out

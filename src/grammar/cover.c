@@ -25,14 +25,26 @@ static const uint8_t starts[] = {0x00, '\t', '\n', 0x0B, '\r', 0x0E, ' ', '!', '
                                  '&',  '\'', '(',  ')',  '*',  '+',  ',', '-', '.',  '/',  '0', ':',
                                  ';',  '<',  '=',  '>',  '?',  '@',  'A', 'G', '[',  '\\', ']', '^',
                                  '_',  '`',  'a',  'g',  '{',  '|',  '}', '~', 0x7F, 0x80};
-enum { N_ASCII = sizeof starts - 1 };
 static const cover_set small_letters = UINT64_C(3) << 38; /* a to f, g to z */
 
+/* Of each ASCII byte: the last of `starts` that is not past it. */
+static const uint8_t group_of[128] = {
+    0,  0,  0,  0,  0,  0,  0,  0,  0,  1,  2,  3,  3,  4,  5,  5,  5,  5,  5,  5,  5,  5,
+    5,  5,  5,  5,  5,  5,  5,  5,  5,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17,
+    18, 19, 20, 21, 22, 22, 22, 22, 22, 22, 22, 22, 22, 22, 23, 24, 25, 26, 27, 28, 29, 30,
+    30, 30, 30, 30, 30, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31,
+    31, 31, 31, 32, 33, 34, 35, 36, 37, 38, 38, 38, 38, 38, 38, 39, 39, 39, 39, 39, 39, 39,
+    39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 40, 41, 42, 43, 44};
+
+/* Groups a to z, none when z < a. */
+static cover_set groups_between(int a, int z) {
+    return z < a ? 0 : ((UINT64_C(2) << z) - 1) & ~((UINT64_C(1) << a) - 1);
+}
+
+/* The ASCII groups that lie in lo..hi whole; lo is ASCII. */
 static cover_set ascii_between(int lo, int hi) {
-    cover_set groups = 0;
-    for (int i = 0; i < N_ASCII; i++)
-        if (lo <= starts[i] && starts[i + 1] - 1 <= hi) groups |= UINT64_C(1) << i;
-    return groups;
+    int a = group_of[lo], z = group_of[hi < 0x80 ? hi : 0x7F];
+    return groups_between(a + (starts[a] < lo), z - (starts[z + 1] - 1 > hi));
 }
 
 static cover_set all_forms(void) { return ((UINT64_C(1) << N_FORMS) - 1) << FIRST_FORM; }
@@ -51,9 +63,7 @@ cover_set cover_of_char(const char *text, size_t n, size_t *length) {
     const uint8_t *t = (const uint8_t *)text;
     *length = 1;
     if (t[0] < 0x80) {
-        int i = 0;
-        while (t[0] >= starts[i + 1]) i++;
-        return UINT64_C(1) << i;
+        return UINT64_C(1) << group_of[t[0]];
     }
     for (int i = 0; i < N_FORMS; i++) {
         const struct form *f = &forms[i];
@@ -69,8 +79,8 @@ cover_set cover_of_char(const char *text, size_t n, size_t *length) {
 
 cover_set cover_begun(int lo, int hi) {
     cover_set groups = 0;
-    for (int i = 0; i < N_ASCII; i++)
-        if (lo < starts[i + 1] && hi >= starts[i]) groups |= UINT64_C(1) << i;
+    if (lo < 0x80) groups = groups_between(group_of[lo], group_of[hi < 0x80 ? hi : 0x7F]);
+    if (hi < 0x80) return groups;
     for (int i = 0; i < N_FORMS; i++)
         if (lo <= forms[i].hi && hi >= forms[i].lo) groups |= UINT64_C(1) << (FIRST_FORM + i);
     bool has_none = (lo < 0xC2 && hi >= 0x80) || hi > 0xF4;
