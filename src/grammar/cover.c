@@ -59,6 +59,10 @@ cover_set cover_words(void) {
            ascii_between('a', 'z') | all_forms();
 }
 
+cover_set cover_names(void) { return ascii_between('0', '9') | ascii_between('a', 'z'); }
+
+bool cover_is_wide(cover_set groups) { return !(all_forms() & ~groups); }
+
 cover_set cover_of_char(const char *text, size_t n, size_t *length) {
     const uint8_t *t = (const uint8_t *)text;
     *length = 1;

@@ -17,10 +17,13 @@ enum { COVER_ENDLESS = 255 }; /* of a run: without end */
 /* The group of the character at the beginning of text[0..n), n > 0, and its length; COVER_NONE, 1
  * when there is no whole well-formed character. */
 cover_set cover_of_char(const char *text, size_t n, size_t *length);
-/* The groups of a JSON string's plain characters (all but quote, backslash and controls), and of
- * letters, digits, spaces and what is not ASCII. */
+/* The groups of a JSON string's plain characters (all but quote, backslash and controls); of
+ * letters, digits, spaces and what is not ASCII; of small letters and digits. */
 cover_set cover_json(void);
 cover_set cover_words(void);
+cover_set cover_names(void);
+/* Whether all characters past ASCII are among the groups. */
+bool cover_is_wide(cover_set groups);
 
 /* The groups that have a character which begins with a byte of lo..hi, and COVER_NONE when one of
  * these bytes begins none. */

@@ -103,7 +103,8 @@ static weft_status build(grammar_vocab *v, const entry *entries, size_t n) {
 
 /* ---- groups of characters -------------------------------------------------------------------- */
 
-/* The groups and the number of characters of a token from each of its bytes on. */
+/* The groups and the number of characters of a token from each of its bytes on; inside a character
+ * they are those from its beginning on. */
 typedef struct suffix {
     cover_set groups;
     size_t n;
@@ -115,15 +116,22 @@ static void measure(const entry *e, suffix *out) {
         size_t length;
         cover_set group = cover_of_char(e->data + i, e->n - i, &length);
         out[i] = (suffix){group | out[i + length].groups, out[i + length].n + 1};
+        for (size_t k = 1; k < length; k++) out[i + k] = out[i];
     }
 }
 
+/* Puts a token in the mask of its number of characters; the others follow in fill_slice. */
 static void put_in_slice(const grammar_vocab *v, const vocab_slice *s, int32_t token,
                          const suffix *all) {
-    if (all->groups & ~s->groups) return;
-    for (size_t k = all->n; k <= VOCAB_SLICE_MOST; k++)
-        s->masks[(k - 1) * v->n_words + (uint32_t)token / 32] |= UINT32_C(1)
-                                                                 << ((uint32_t)token % 32);
+    if (all->groups & ~s->groups || all->n > VOCAB_SLICE_MOST) return;
+    uint32_t *mask = s->masks + (all->n - 1) * v->n_words;
+    mask[(uint32_t)token / 32] |= UINT32_C(1) << ((uint32_t)token % 32);
+}
+
+/* Masks of at most n characters, out of those of n. */
+static void fill_slice(const grammar_vocab *v, const vocab_slice *s) {
+    for (size_t i = v->n_words; i < VOCAB_SLICE_MOST * v->n_words; i++)
+        s->masks[i] |= s->masks[i - v->n_words];
 }
 
 /* Fills the nodes' groups and the slices. Tokens come in the order of the tree, so the nodes of one
@@ -174,7 +182,7 @@ static void sort_children(grammar_vocab *v) {
 }
 
 static weft_status order_tree(grammar_vocab *v, const entry *entries, size_t n) {
-    const cover_set groups[VOCAB_N_SLICES] = {cover_json(), cover_words()};
+    const cover_set groups[VOCAB_N_SLICES] = {cover_json(), cover_words(), cover_names()};
     uint32_t *path = mem_array(v->longest + 1, sizeof *path);
     suffix *suffixes = mem_array(v->longest + 1, sizeof *suffixes);
     weft_status status = path && suffixes ? WEFT_OK : WEFT_NO_MEMORY;
@@ -185,6 +193,7 @@ static weft_status order_tree(grammar_vocab *v, const entry *entries, size_t n) 
     }
     if (status == WEFT_OK) {
         find_groups(v, entries, n, path, suffixes);
+        for (int k = 0; k < VOCAB_N_SLICES; k++) fill_slice(v, &v->slices[k]);
         sort_children(v);
         for (uint32_t i = 0; i < v->nodes[0].n_children; i++)
             v->by_byte[v->nodes[v->nodes[0].child + i].byte] = v->nodes[0].child + i;

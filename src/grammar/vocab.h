@@ -7,8 +7,9 @@
 #include "grammar/cover.h"
 
 typedef struct trie_node {
-    /* of the texts that end in its subtree, each from this node's byte on: the groups of their
-     * characters, and the number of characters of the longest */
+    /* of the texts that end in its subtree, each from this node's byte on (from the beginning of
+     * the character that this byte goes on with): the groups of their characters, and the number
+     * of characters of the longest */
     cover_set groups;
     cover_set next; /* what its children begin: cover_begun */
     uint32_t child;
@@ -19,7 +20,7 @@ typedef struct trie_node {
 
 /* Tokens of some groups alone. masks has VOCAB_SLICE_MOST masks: the tokens of at most 1, 2 ...
  * characters, all of these groups. */
-enum { VOCAB_SLICE_MOST = 32, VOCAB_N_SLICES = 2 };
+enum { VOCAB_SLICE_MOST = 32, VOCAB_N_SLICES = 3 };
 typedef struct vocab_slice {
     cover_set groups;
     uint32_t *masks;
@@ -38,7 +39,7 @@ struct grammar_vocab {
         int32_t of, copy;
     } * copies; /* the others: tokens with the bytes of one in `order` */
     size_t n_copies;
-    vocab_slice slices[VOCAB_N_SLICES]; /* the insides of JSON strings; words */
+    vocab_slice slices[VOCAB_N_SLICES]; /* the insides of JSON strings; words; names */
     uint32_t *first, *length;           /* of a token: its bytes */
     char *bytes;
     int32_t *ends;

@@ -113,7 +113,7 @@ static bool open_level(walk *w, level *l, const trie_node *node, int32_t state) 
 }
 
 /* What a byte leaves of the budget. Texts of a grammar are well-formed, so counting is enough to
- * know where a character ends; the slices have all of UTF-8 past ASCII. */
+ * know where a character ends; a slice has all of UTF-8 past ASCII, or none. */
 static void spend(level *to, const level *from, uint8_t byte, const slice *s) {
     size_t length;
     char c = (char)byte;
@@ -124,7 +124,7 @@ static void spend(level *to, const level *from, uint8_t byte, const slice *s) {
         if (!from->pending) return;
         to->pending = from->pending - 1;
     } else {
-        if (from->pending) return;
+        if (from->pending || !cover_is_wide(s->groups)) return;
         to->pending = byte < 0xE0 ? 1 : byte < 0xF0 ? 2 : 3;
     }
     if (!to->pending && !to->budget) return;
