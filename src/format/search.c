@@ -114,8 +114,8 @@ float search_scale(search_levels l, const float *x, const float *w, int n, float
         if (fabsf(x[i]) > fabsf(peak)) peak = x[i];
     best_scale best = {0, 0};
     if (fabsf(peak) > 0 && isfinite(1.0F / peak)) {
-        float step = l.table ? 1.0F : 0.1F; /* a table's unit is finer than its levels' distance */
-        for (int t = -12; t <= 12; t++) {
+        float step = l.table ? 3.0F : 0.3F; /* a table's unit is finer than its levels' distance */
+        for (int t = -4; t <= 4; t++) {
             try_scale(l, x, w, n, (l.lo - step * (float)t) / peak, &best);
             try_scale(l, x, w, n, (l.hi + step * (float)t) / peak, &best);
         }
@@ -187,8 +187,8 @@ search_line search_affine(float hi, bool any_offset, const float *x, const float
     }
     float range = highest - lowest;
     if (range > 0 && isfinite(range) && isfinite(1.0F / range)) {
-        for (int t = -10; t <= 10; t++) {
-            float scale = range / (hi + 0.1F * (float)t);
+        for (int t = -7; t <= 7; t++) {
+            float scale = range / (hi + 0.15F * (float)t);
             try_line(hi, any_offset, x, w, n, (search_line){scale, lowest}, &best);
         }
         for (int r = 0; r < REFINEMENTS; r++) try_line(hi, any_offset, x, w, n, best.line, &best);
