@@ -115,12 +115,41 @@ static bool is_allowed(const object_shape *o, const char *name) {
     return !o->has_names || regular_all_has(&o->names->all, name, strlen(name));
 }
 
-/* The member that must be somewhere: the automaton of its keys becomes one more pattern. */
-static weft_status read_has(schema *s, object_shape *o) {
-    json_t *one = json_array_get(o->f->has, 0);
+/* The names that a list gives, as an automaton. */
+static weft_status make_names(json_t *list, regular *out) {
+    const char **names = mem_array(json_array_size(list) + 1, sizeof *names);
+    size_t n = 0, i;
+    json_t *one;
+    if (!names) return WEFT_NO_MEMORY;
+    json_array_foreach(list, i, one) {
+        if (json_is_string(one)) names[n++] = json_string_value(one);
+    }
+    weft_status status = regular_texts(names, n, out);
+    mem_free(names);
+    return status;
+}
+
+/* The keys that conditions on texts leave, as one automaton. */
+static weft_status make_keys(schema *s, const schema_flat *key, regular *out) {
     spelling plain = {.is_inline = true};
     nfa_builder b = {0};
     nfa_frag f = {0};
+    if (!(key->types & TYPE_STRING)) return make_names(NULL, out);
+    if (key->values) return make_names(key->values, out);
+    schema_language *l = mem_alloc(sizeof *l);
+    if (!l) return WEFT_NO_MEMORY;
+    weft_status status = schema_text_language(s, key, l);
+    if (status == WEFT_OK) status = regular_emit(&l->all, &plain, &b, &f);
+    if (status == WEFT_OK) status = regular_make(&b, &f, NULL, 0, out);
+    nfa_builder_free(&b);
+    schema_language_free(l);
+    mem_free(l);
+    return status;
+}
+
+/* The member that must be somewhere: the automaton of its keys becomes one more pattern. */
+static weft_status read_has(schema *s, object_shape *o) {
+    json_t *one = json_array_get(o->f->has, 0);
     schema_flat key;
     if (!one) return WEFT_OK;
     if (json_array_size(o->f->has) > 1 || o->n_patterns == REGULAR_MOST_PARTS)
@@ -128,22 +157,16 @@ static weft_status read_has(schema *s, object_shape *o) {
                            "two keywords on names of properties that must not hold (not, if, "
                            "oneOf) are not supported at once");
     TRY(schema_flatten(s, json_object_get(one, "key"), &key));
-    if (key.any_of || key.one_of || key.values)
+    bool is_mixed = key.values && (key.patterns || key.not_patterns || key.formats ||
+                                   key.not_values || key.min_length || key.max_length >= 0);
+    if (key.any_of || key.one_of || is_mixed)
         return schema_fail(s, WEFT_UNSUPPORTED,
                            "this \"propertyNames\" is not supported in what must not hold (not, "
                            "if, oneOf)");
-    schema_language *l = mem_alloc(sizeof *l);
-    if (!l) return WEFT_NO_MEMORY;
-    weft_status status = schema_text_language(s, &key, l);
-    if (status == WEFT_OK)
-        status = key.types & TYPE_STRING ? regular_emit(&l->all, &plain, &b, &f) : nfa_fail(&b, &f);
-    if (status == WEFT_OK) status = regular_make(&b, &f, NULL, 0, &o->automata[o->n_patterns]);
-    if (status == WEFT_OK) o->patterns[o->n_patterns++] = (key_pattern){SIZE_MAX, NULL};
-    if (status == WEFT_OK) o->has = json_object_get(one, "value");
-    nfa_builder_free(&b);
-    schema_language_free(l);
-    mem_free(l);
-    return status;
+    TRY(schema_where(s, make_keys(s, &key, &o->automata[o->n_patterns]), "propertyNames"));
+    o->patterns[o->n_patterns++] = (key_pattern){SIZE_MAX, NULL};
+    o->has = json_object_get(one, "value");
+    return WEFT_OK;
 }
 
 /* A member's schema if it is to be the one that must be there; NULL: its key is not of that
