@@ -330,7 +330,7 @@ static weft_status read_place(emitter *e, int32_t place) {
             TRY(find_run(e, state, first, kinds[left][1], &end, &to));
             if (to >= 0) TRY(read_character(e, to, first & mask, end & mask, left));
         }
-    qsort(e->touched, e->n_touched, sizeof *e->touched, by_number);
+    if (e->n_touched) qsort(e->touched, e->n_touched, sizeof *e->touched, by_number);
     for (size_t i = 0; i < e->n_touched; i++) {
         code_set *set = &e->by_place[e->touched[i]];
         edge *made;
