@@ -54,15 +54,6 @@ static weft_status read_texts(const char *folder, size_t n_vocab, texts *t) {
     return status;
 }
 
-weft_status checkpoint_open_tokenizer(const char *folder, size_t n_vocab, tokenizer **out) {
-    texts t;
-    *out = NULL;
-    weft_status status = read_texts(folder, n_vocab, &t);
-    if (status == WEFT_OK) status = tokenizer_open_json(&t.given, out);
-    free_texts(&t);
-    return status;
-}
-
 /* ---- where a text ends
  * ------------------------------------------------------------------------ */
 
@@ -101,14 +92,32 @@ static weft_status read_ends(const char *folder, const char *file, size_t n_voca
     return status == WEFT_OK ? status : error_prefix(status, "%s", file);
 }
 
+/* The ids that generation_config.json names, else config.json. */
+static weft_status find_ends(const char *folder, size_t n_vocab, int32_t *ids, size_t *n) {
+    TRY(read_ends(folder, "generation_config.json", n_vocab, ids, n));
+    return *n ? WEFT_OK : read_ends(folder, "config.json", n_vocab, ids, n);
+}
+
+weft_status checkpoint_open_tokenizer(const char *folder, size_t n_vocab, tokenizer **out) {
+    int32_t ends[MAX_ENDS];
+    texts t;
+    *out = NULL;
+    weft_status status = read_texts(folder, n_vocab, &t);
+    t.given.ends = ends;
+    if (status == WEFT_OK)
+        status = find_ends(folder, n_vocab ? n_vocab : INT32_MAX, ends, &t.given.n_ends);
+    if (status == WEFT_OK) status = tokenizer_open_json(&t.given, out);
+    free_texts(&t);
+    return status;
+}
+
 /* GGUF has two keys for tokens that end a text, generation_config.json may name more: the
  * tokenizer's own comes first, another one is the end of a turn, and the rest must be such that
  * their texts say so. */
 static weft_status add_ends(const char *folder, size_t n_vocab, tokenizer_desc *d) {
     int32_t ids[MAX_ENDS];
     size_t n;
-    TRY(read_ends(folder, "generation_config.json", n_vocab, ids, &n));
-    if (!n) TRY(read_ends(folder, "config.json", n_vocab, ids, &n));
+    TRY(find_ends(folder, n_vocab, ids, &n));
     for (size_t i = 0; i < n; i++) {
         if (d->eos < 0) d->eos = ids[i];
         else if (d->eot < 0 && ids[i] != d->eos) d->eot = ids[i];

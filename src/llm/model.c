@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "checkpoint/checkpoint.h"
@@ -33,14 +34,21 @@ static weft_status load_json(weft_model *m, const char *path) {
     return chat_open(m);
 }
 
+/* The rows of the embedding, else the tokens that are listed; 0 where neither is there. */
+static size_t count_tokens(const gguf_file *file) {
+    const gguf_tensor *embd = gguf_find_tensor(file, "token_embd.weight");
+    const gguf_value *tokens = gguf_find(file, "tokenizer.ggml.tokens");
+    return embd ? (size_t)embd->dim[0] : tokens ? (size_t)tokens->n : 0;
+}
+
 static weft_status load(weft_model *m, const char *path, weft_model_desc desc) {
     if (desc.vocabulary_only && vocabulary_is_json(path)) return load_json(m, path);
     char problem[CHECKPOINT_PROBLEM];
     TRY(desc.vocabulary_only ? checkpoint_open_vocabulary(path, problem, &m->file)
                              : checkpoint_open_path(path, problem, &m->file));
     m->file_bytes = gguf_bytes(m->file);
-    const gguf_tensor *embd = gguf_find_tensor(m->file, "token_embd.weight");
-    if (problem[0]) TRY(checkpoint_open_tokenizer(path, embd ? (size_t)embd->dim[0] : 0, &m->tok));
+    /* A folder's own tokenizer: a GGUF cannot say all that it does (docs/tokenizers.md). */
+    if (file_is_folder(path)) TRY(checkpoint_open_tokenizer(path, count_tokens(m->file), &m->tok));
     else TRY(vocabulary_open(m->file, &m->tok));
     TRY(chat_open(m));
     if (desc.vocabulary_only) return WEFT_OK;

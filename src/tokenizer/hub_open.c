@@ -277,6 +277,9 @@ weft_status tokenizer_open_json(const tokenizer_json_text *text, tokenizer **out
         }
         mem_free(kinds);
         mem_free(strips);
+        for (size_t i = 0; i < text->n_ends && status == WEFT_OK; i++)
+            if (text->ends[i] >= 0 && (size_t)text->ends[i] < s.n_tokens)
+                (*out)->ends[text->ends[i]] = 1;
         if (status == WEFT_FORMAT || status == WEFT_UNSUPPORTED || status == WEFT_LIMIT)
             error_prefix(status, "tokenizer.json");
     }

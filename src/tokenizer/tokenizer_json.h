@@ -22,6 +22,8 @@ typedef struct tokenizer_json_text {
     size_t n_config;
     size_t n_vocab; /* rows of the model's embedding: ids up to there that the file does not use
                        are unused tokens "[PADid]"; 0 = as many as the file has */
+    const int32_t *ends; /* more tokens that end a text, as generation_config.json names them */
+    size_t n_ends;
 } tokenizer_json_text;
 
 /* Makes the tokenizer; the caller closes it. It encodes and decodes as `tokenizers` does, but for

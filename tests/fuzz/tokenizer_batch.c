@@ -29,7 +29,7 @@ static weft_status open_any(const char *command, const char *text, size_t n, siz
                             tokenizer **t) {
     tokenizer_close(*t);
     *t = NULL;
-    tokenizer_json_text json = {text, n, m ? text + n : NULL, m, 0};
+    tokenizer_json_text json = {.json = text, .n = n, .config = m ? text + n : NULL, .n_config = m};
     if (!strcmp(command, "open")) return tokenizer_open_json(&json, t);
     if (!strcmp(command, "gguf")) return open_gguf(text, t);
     tokenizer_description d;

@@ -43,8 +43,11 @@ static void use(const tokenizer *t, const tokenizer_json_text *json, fuzz_input 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     fuzz_input in = fuzz_begin(data, n);
     fuzz_text text = {in.data, in.n}, source = fuzz_cut(&text), config = fuzz_cut(&text);
-    tokenizer_json_text json = {source.data, source.n, config.n ? config.data : NULL, config.n,
-                                fuzz_below(&in, 4) ? 0 : 300};
+    tokenizer_json_text json = {.json = source.data,
+                                .n = source.n,
+                                .config = config.n ? config.data : NULL,
+                                .n_config = config.n,
+                                .n_vocab = fuzz_below(&in, 4) ? 0 : 300};
     tokenizer *t;
     fuzz_arm(&in);
     weft_status status = tokenizer_open_json(&json, &t);

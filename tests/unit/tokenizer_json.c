@@ -21,7 +21,8 @@ static char *json_of(const char *text) {
 }
 
 static tokenizer_json_text text_of(const char *json, const char *config) {
-    return (tokenizer_json_text){json, strlen(json), config, config ? strlen(config) : 0, 0};
+    return (tokenizer_json_text){
+        .json = json, .n = strlen(json), .config = config, .n_config = config ? strlen(config) : 0};
 }
 
 static void assert_ids(const tokenizer *t, const char *text, int flags, const int32_t *ids,
@@ -68,6 +69,13 @@ static void a_byte_level_file_becomes_a_tokenizer(void **state) {
     assert_encodes(t, "ab", ENCODE_ADD_SPECIAL, 6, 3, 7);
     assert_int_equal(tokenizer_eos(t), 7);
     assert_true(tokenizer_is_end(t, 7));
+    assert_false(tokenizer_is_end(t, 5));
+    tokenizer_close(t);
+    const int32_t ends[] = {5, -1, 100};
+    text.ends = ends;
+    text.n_ends = 3;
+    assert_ok(tokenizer_open_json(&text, &t));
+    assert_true(tokenizer_is_end(t, 5) && tokenizer_is_end(t, 7));
     tokenizer_close(t);
     free(json);
     free(config);
