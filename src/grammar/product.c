@@ -195,7 +195,7 @@ static weft_status find_state(product *p, int32_t *state) {
     for (size_t i = 0; i < p->n; i++) {
         if (p->key[i] < 0) continue;
         p->key[i] = settle(p, i, p->key[i]);
-        if (p->key[i] == REGULAR_DEAD && i < p->n_needed) return WEFT_OK;
+        if (i < p->n_needed && p->key[i] == REGULAR_DEAD) return WEFT_OK;
     }
     REQUIRE(p->states.n < MOST_STATES, WEFT_LIMIT,
             "together they need more than %d states: give smaller lengths or fewer patterns",
