@@ -1,5 +1,6 @@
-/* libFuzzer target: any bytes as a chat template, rendered in one context that has a bit of
- * everything. It must end, in bounded time and memory, with a text or a message.
+/* libFuzzer target: any bytes as a chat template, rendered in the context after a line "====", or,
+ * without one, in one that has a bit of everything. It must end, in bounded time and memory, with a
+ * text or a message.
  * SPDX-License-Identifier: MIT */
 #include "template/template.h"
 
@@ -24,13 +25,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     template_options options = {
         .clock = &clock, .max_steps = 200000, .max_output = 1 << 20, .max_memory = 32 << 20};
     fuzz_input in = fuzz_begin(data, n);
+    fuzz_text given = {in.data, in.n}, source = fuzz_cut(&given);
+    if (!given.n) given = (fuzz_text){context, sizeof context - 1};
     template_program *program;
     str out = {0};
     fuzz_arm(&in);
-    weft_status status = template_parse(in.data, in.n, &program);
+    weft_status status = template_parse(source.data, source.n, &program);
     if (fuzz_status(status, fuzz_disarm(&in), FUZZ_FILE)) {
         fuzz_arm(&in);
-        status = template_render(program, context, strlen(context), &options, &out);
+        status = template_render(program, given.data, given.n, &options, &out);
         fuzz_status(status, fuzz_disarm(&in), FUZZ_FILE | 1U << WEFT_INVALID);
     } else {
         fuzz_require(!program, "a template that failed is there");

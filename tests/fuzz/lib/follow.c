@@ -2,7 +2,8 @@
  *  - a mask allows something as long as the text has not ended;
  *  - a token can be accepted exactly when the mask allows it, and then its bytes can too;
  *  - the end tokens are allowed exactly where the text may end;
- *  - going back gives the same mask again, and a failed allocation changes nothing.
+ *  - going back gives the same mask again, a clone the mask of its original, and a failed
+ *    allocation changes nothing.
  * SPDX-License-Identifier: MIT */
 #include "lib/fuzz.h"
 
@@ -106,6 +107,16 @@ static int32_t choose(walk *w) {
     return END;
 }
 
+static void check_clone(walk *w) {
+    walk copy = {.in = w->in};
+    fuzz_arm(w->in);
+    weft_status status = grammar_matcher_clone(w->m, &copy.m);
+    if (!fuzz_status(status, fuzz_disarm(w->in), 0)) return;
+    if (take_mask(w) && take_mask(&copy))
+        fuzz_require(!memcmp(w->mask, copy.mask, sizeof w->mask), "a clone has another mask");
+    grammar_matcher_close(copy.m);
+}
+
 static bool wander(walk *w, fuzz_followed *out) {
     uint32_t first[N_WORDS];
     for (int step = 0; step < N_STEPS; step++) {
@@ -123,6 +134,7 @@ static bool wander(walk *w, fuzz_followed *out) {
             out->made[out->n_made++] = pieces[token - 256].data[i];
     }
     bool may_end = grammar_matcher_may_end(w->m);
+    check_clone(w);
     fuzz_require(grammar_matcher_rollback(w->m, 0) == WEFT_OK, "there is no way back");
     if (take_mask(w))
         fuzz_require(!memcmp(first, w->mask, sizeof first), "going back gives another mask");
