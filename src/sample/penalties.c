@@ -15,6 +15,7 @@ weft_status sample_penalties(sampler *s) {
     float repeat = p->repeat_penalty > 0 ? p->repeat_penalty : 1;
     bool is_on = repeat != 1 || p->presence_penalty != 0 || p->frequency_penalty != 0;
     size_t n = is_on ? sample_window(p->penalty_window, s->n_history) : 0;
+    if (!n) return WEFT_OK; /* a history without tokens is no array */
     const int32_t *tokens = s->history + (s->n_history - n);
     for (size_t i = 0; i < n; i++) s->counts[tokens[i]]++;
     for (size_t i = 0; i < n; i++) {
@@ -53,6 +54,7 @@ weft_status sample_dry(sampler *s) {
     const sampler_params *p = &s->params;
     if (p->dry_multiplier <= 0) return WEFT_OK;
     size_t n = sample_window(p->dry_window ? p->dry_window : -1, s->n_history);
+    if (!n) return WEFT_OK;
     const int32_t *tokens = s->history + (s->n_history - n);
     void *matches = s->matches;
     weft_status status = mem_reserve(&matches, &s->matches_capacity, n + 1, sizeof *s->matches);
