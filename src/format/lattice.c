@@ -98,8 +98,9 @@ find_nearest(const lattice *l, const float *digits, int n, float most, lattice_p
             lanes_store(tails + i * n + k, lanes_of(s_cost[i]) + lanes_load(t_cost + k));
     float rest = least(s_cost, n) + least(t_cost, n), more = rest + least(v_cost, n);
     if (guess >= 0) {
-        float cost =
-            u_cost[l->head[guess] / n] + v_cost[l->head[guess] % n] + tails[l->tail[guess]];
+        float head = u_cost[l->head[guess] / n] + v_cost[l->head[guess] % n];
+        // cppcheck-suppress uninitvar ; lanes_store has filled it
+        float cost = head + tails[l->tail[guess]];
         if (cost < best) {
             best = cost;
             at = guess;
