@@ -250,18 +250,21 @@ static weft_status build_length(schema *s, int64_t least, int64_t most, nfa_frag
     return schema_where(s, nfa_repeat(&s->b, f, least, most), "minLength/maxLength");
 }
 
-/* One expression alone: its own graph where it needs no automaton. */
-static weft_status build_plain(schema *s, const char *text, bool *is_done, nfa_frag *f) {
+/* One expression alone: its own graph where it needs no automaton, and has at most `most` nodes
+ * (large sets of characters make better automata). */
+static weft_status build_plain(schema *s, const char *text, size_t most, bool *is_done,
+                               nfa_frag *f) {
     regex x;
     weft_status status = regex_parse(text, strlen(text), REGEX_SEARCH, &x);
     if (status != WEFT_OK) return schema_where(s, status, "pattern");
-    *is_done = !x.n_anchors;
+    *is_done = !x.n_anchors && x.b.n <= most;
     status = *is_done ? spelling_copy(&s->spelling, &s->b, &x.b, &x.f, f) : WEFT_OK;
     regex_free(&x);
     return status;
 }
 
 static weft_status build_content(schema *s, const schema_flat *f, nfa_frag *out) {
+    enum { SMALL = 2000 };
     bool has_not = f->not_patterns || has_kind(f->not_values, TYPE_STRING), is_done = false;
     bool has_length = f->min_length > 0 || f->max_length >= 0;
     size_t n = json_array_size(f->patterns) + json_array_size(f->formats);
@@ -269,12 +272,16 @@ static weft_status build_content(schema *s, const schema_flat *f, nfa_frag *out)
     if (!n && !has_not) return build_length(s, f->min_length, f->max_length, out);
     if (f->formats && n == 1)
         only = schema_format(json_string_value(json_array_get(f->formats, 0)), &outer);
-    if (n == 1 && !has_not && !has_length && only) TRY(build_plain(s, only, &is_done, out));
+    bool is_plain = n == 1 && !has_not && !has_length && only;
+    if (is_plain) TRY(build_plain(s, only, SMALL, &is_done, out));
     if (is_done) return WEFT_OK;
     schema_language *l = mem_alloc(sizeof *l);
     if (!l) return WEFT_NO_MEMORY;
     weft_status status = schema_text_language(s, f, l);
-    if (status == WEFT_OK)
+    if (status == WEFT_LIMIT && is_plain) {
+        weft_status other = build_plain(s, only, NFA_MOST_NODES, &is_done, out);
+        if (other != WEFT_OK || is_done) status = other;
+    } else if (status == WEFT_OK)
         status = schema_where(s, regular_emit(&l->all, &s->spelling, &s->b, out), "pattern");
     schema_language_free(l);
     mem_free(l);

@@ -8,7 +8,7 @@
 
 #include "grammar/regex.h"
 
-enum { MOST_STATES = 200000, SETTLED = -1, REFUTED = -2 };
+enum { MOST_STATES = 200000, LARGE = 16, SETTLED = -1, REFUTED = -2 };
 
 /* ---- spelling -------------------------------------------------------------------------------- */
 
@@ -34,23 +34,6 @@ static weft_status find_rule(spelling *s, nfa_builder *b, const code_set *set, i
     return WEFT_OK;
 }
 
-weft_status spelling_define(spelling *s, nfa_builder *b) {
-    for (; s->n_defined < s->n; s->n_defined++) {
-        nfa_frag f = {0};
-        code_set set = {0};
-        weft_status status = WEFT_OK;
-        for (size_t i = s->sets.first[s->n_defined]; i < s->sets.first[s->n_defined + 1]; i += 2)
-            if (status == WEFT_OK)
-                status = code_set_add(&set, s->sets.items[i], s->sets.items[i + 1]);
-        if (status == WEFT_OK)
-            status = s->is_json ? json_class(b, &set, &f) : nfa_class(b, &set, &f);
-        code_set_free(&set);
-        TRY(status);
-        TRY(nfa_rule_define(b, s->rules[s->n_defined], &f));
-    }
-    return WEFT_OK;
-}
-
 /* Puts the bytes lo..hi, as they are, to `to` in front of *hub. */
 static weft_status add_plain(nfa_builder *b, int lo, int hi, int32_t to, int32_t *hub) {
     int32_t node = 0;
@@ -61,7 +44,112 @@ static weft_status add_plain(nfa_builder *b, int lo, int hi, int32_t to, int32_t
     return nfa_add(b, NFA_SPLIT, node, *hub, hub);
 }
 
-/* The same for one character of a set: as a call, unless it is a few plain bytes. */
+/* A large set beyond ASCII as a tree: by first byte, then by the next, so that a byte leads to one
+ * node. `least`: characters below have fewer bytes. */
+typedef struct tree {
+    nfa_builder *b;
+    const code_set *set;
+    int32_t any[4]; /* any one, two, three bytes that continue; any[0]: the end */
+    int32_t least;
+} tree;
+
+/* The node for `left` more bytes of the characters from `lo` on that share what was read. Depth: at
+ * most three. */
+static weft_status build_block(tree *t, int32_t lo, int left, int32_t *node) {
+    int32_t hi = lo + (1 << 6 * left) - 1, hub = NFA_NONE, run = NFA_NONE;
+    size_t low = 0, high = t->set->n;
+    *node = NFA_NONE;
+    while (low < high) { /* the first range that does not end before `lo` */
+        size_t middle = (low + high) / 2;
+        if (t->set->ranges[middle].hi < lo) low = middle + 1;
+        else high = middle;
+    }
+    if (low == t->set->n || t->set->ranges[low].lo > hi || hi < t->least) return WEFT_OK;
+    *node = t->any[left];
+    if (left < 1 ||
+        (t->set->ranges[low].lo <= lo && t->set->ranges[low].hi >= hi && lo >= t->least))
+        return WEFT_OK;
+    for (int first = 0, byte = 0; byte <= 64; byte++) {
+        int32_t child = NFA_NONE;
+        if (byte < 64) TRY(build_block(t, lo + byte * (1 << 6 * (left - 1)), left - 1, &child));
+        if (byte && (byte == 64 || child != run)) {
+            if (run != NFA_NONE) TRY(add_plain(t->b, 0x80 + first, 0x80 + byte - 1, run, &hub));
+            first = byte;
+        }
+        run = child;
+    }
+    *node = hub;
+    return WEFT_OK;
+}
+
+static weft_status build_tree(nfa_builder *b, const code_set *set, nfa_frag *f) {
+    static const int kinds[][3] = {{0xC2, 0xDF, 0x80}, {0xE0, 0xEF, 0x800}, {0xF0, 0xF4, 0x10000}};
+    tree t = {.b = b, .set = set};
+    int32_t hub = NFA_NONE;
+    f->begin = (int32_t)b->n;
+    TRY(nfa_add(b, NFA_SPLIT, NFA_NONE, NFA_NONE, &f->out));
+    t.any[0] = f->out;
+    for (int i = 1; i < 4; i++) {
+        TRY(nfa_add(b, NFA_RANGE, t.any[i - 1], NFA_NONE, &t.any[i]));
+        b->nodes[t.any[i]].lo = 0x80;
+        b->nodes[t.any[i]].hi = 0xBF;
+    }
+    for (int left = 1; left < 4; left++)
+        for (int lead = kinds[left - 1][0]; lead <= kinds[left - 1][1]; lead++) {
+            int32_t node = NFA_NONE, bits = lead & (0x3F >> left);
+            t.least = kinds[left - 1][2];
+            TRY(build_block(&t, bits * (1 << 6 * left), left, &node));
+            if (node != NFA_NONE) TRY(add_plain(b, lead, lead, node, &hub));
+        }
+    f->start = hub;
+    if (hub == NFA_NONE) TRY(nfa_add(b, NFA_FAIL, NFA_NONE, NFA_NONE, &f->start));
+    f->end = (int32_t)b->n;
+    return WEFT_OK;
+}
+
+/* A set in which much lies beyond ASCII; the rest has escapes. */
+static weft_status define_large(spelling *s, nfa_builder *b, const code_set *set, nfa_frag *f) {
+    code_set ascii = {0}, rest = {0};
+    nfa_frag one = {0};
+    weft_status status = WEFT_OK;
+    for (size_t i = 0; i < set->n && status == WEFT_OK; i++) {
+        static const code_range parts[] = {{0, 0x7F}, {0x80, 0xD7FF}, {0xE000, 0x10FFFF}};
+        for (int k = 0; k < 3 && status == WEFT_OK; k++) {
+            int32_t lo = set->ranges[i].lo, hi = set->ranges[i].hi;
+            if (lo < parts[k].lo) lo = parts[k].lo;
+            if (hi > parts[k].hi) hi = parts[k].hi;
+            if (lo <= hi) status = code_set_add(k ? &rest : &ascii, lo, hi);
+        }
+    }
+    if (status == WEFT_OK) status = build_tree(b, &rest, f);
+    if (status == WEFT_OK && ascii.n)
+        status = s->is_json ? json_class(b, &ascii, &one) : nfa_class(b, &ascii, &one);
+    if (status == WEFT_OK && ascii.n) status = nfa_either(b, f, &one);
+    code_set_free(&ascii);
+    code_set_free(&rest);
+    return status;
+}
+
+weft_status spelling_define(spelling *s, nfa_builder *b) {
+    for (; s->n_defined < s->n; s->n_defined++) {
+        nfa_frag f = {0};
+        code_set set = {0};
+        weft_status status = WEFT_OK;
+        for (size_t i = s->sets.first[s->n_defined]; i < s->sets.first[s->n_defined + 1]; i += 2)
+            if (status == WEFT_OK)
+                status = code_set_add(&set, s->sets.items[i], s->sets.items[i + 1]);
+        if (status == WEFT_OK && set.n > LARGE) status = define_large(s, b, &set, &f);
+        else if (status == WEFT_OK)
+            status = s->is_json ? json_class(b, &set, &f) : nfa_class(b, &set, &f);
+        code_set_free(&set);
+        TRY(status);
+        TRY(nfa_rule_define(b, s->rules[s->n_defined], &f));
+    }
+    return WEFT_OK;
+}
+
+/* One character of a set, to `to`, in front of *hub: as a call, unless it is a few plain
+ * bytes. */
 static weft_status add_class(spelling *s, nfa_builder *b, const code_set *set, int32_t to,
                              int32_t *hub) {
     bool is_small = set->n <= 3;
