@@ -42,6 +42,9 @@ void grammar_vocab_close(grammar_vocab *v);
 typedef struct grammar_matcher grammar_matcher;
 /* At the beginning of a text. Borrows both. */
 weft_status grammar_matcher_open(const grammar *g, const grammar_vocab *v, grammar_matcher **out);
+/* How many steps one token may take before it is an error (WEFT_LIMIT); 0 = the usual 2^26, a few
+ * seconds. Only very ambiguous grammars come near. Shared by a matcher and its clones. */
+void grammar_matcher_limit(grammar_matcher *m, int64_t steps);
 void grammar_matcher_close(grammar_matcher *m);
 /* Sets bits[0 .. (n_tokens + 31) / 32): bit id % 32 of bits[id / 32] is set when the token is
  * allowed. */

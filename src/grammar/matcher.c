@@ -123,6 +123,7 @@ weft_status grammar_matcher_mask(grammar_matcher *m, uint32_t *bits) {
         return WEFT_OK;
     }
     if (s->n_bytes > most_kept) states_forget(s);
+    s->n_steps = 0;
     return make_mask(e, at);
 }
 
@@ -133,8 +134,10 @@ static weft_status advance(grammar_matcher *m, const char *bytes, size_t n, int3
     *to = m->path[m->n];
     if (*to == STATE_ENDED) *to = STATE_DEAD;
     if (e->w.s.n_bytes > most_kept) states_forget(&e->w.s);
-    for (size_t i = 0; i < n && *to != STATE_DEAD; i++)
+    for (size_t i = 0; i < n && *to != STATE_DEAD; i++) {
+        e->w.s.n_steps = 0;
         TRY(states_step(&e->w.s, *to, e->w.s.g->classes[(uint8_t)bytes[i]], to));
+    }
     return WEFT_OK;
 }
 
@@ -217,6 +220,10 @@ weft_status grammar_matcher_open(const grammar *g, const grammar_vocab *v, gramm
     }
     engine_release(e);
     return status;
+}
+
+void grammar_matcher_limit(grammar_matcher *m, int64_t steps) {
+    if (m) m->e->w.s.most_steps = steps > 0 ? steps : STATES_MOST_STEPS;
 }
 
 weft_status grammar_matcher_clone(grammar_matcher *m, grammar_matcher **out) {

@@ -134,6 +134,9 @@ static weft_status was_found(states *s, pair p, bool *out) {
  * past n_work has yet to be looked at. Only nodes met with two frames need a search. */
 static weft_status find_pair(states *s, int32_t node, int32_t frame) {
     struct pair_mark *mark = &s->marks[node];
+    REQUIRE(++s->n_steps <= s->most_steps, WEFT_LIMIT,
+            "the grammar is too ambiguous: more than %lld steps for one token",
+            (long long)s->most_steps);
     if (mark->closure == s->closure) {
         bool is_known = mark->frame == frame;
         if (!is_known) TRY(was_found(s, (pair){node, frame}, &is_known));
@@ -198,6 +201,7 @@ static weft_status follow(states *s) {
 static weft_status enter(states *s) {
     const grammar *g = s->g;
     int32_t rule = s->calls[0].node;
+    s->n_steps += (int64_t)s->n_calls;
     for (size_t i = 2; i < s->n_calls; i += 2)
         if (g->rules[s->calls[i].node].rank < g->rules[rule].rank) rule = s->calls[i].node;
     size_t kept = 0, n = 0;
@@ -347,7 +351,7 @@ weft_status states_exact_run(states *s, int32_t set, cover_set groups, int most,
 }
 
 weft_status states_open(states *s, const grammar *g) {
-    *s = (states){.g = g};
+    *s = (states){.g = g, .most_steps = STATES_MOST_STEPS};
     s->marks = mem_array(g->n_nodes, sizeof *s->marks);
     if (!s->marks) return WEFT_NO_MEMORY;
     int32_t dead = 0, accept = 0;

@@ -11,6 +11,7 @@
 
 #include "grammar/cover.h"
 
+enum { STATES_MOST_STEPS = 1 << 26 };
 enum { STATE_DEAD = 0, STATE_UNKNOWN = -1 };
 enum { STATE_HAS_BYTES = 1, STATE_ACCEPTS = 2, STATE_POPS = 4 }; /* POPS: has the BOTTOM node */
 
@@ -39,6 +40,8 @@ typedef struct states {
     uint32_t *slots; /* hash table of numbers, 0 = free */
     size_t n_slots;
     size_t n_bytes; /* in tables and masks */
+    int64_t n_steps,
+        most_steps; /* pairs looked at since it was last set to 0, and how many may be */
     int32_t bottom; /* the set {BOTTOM} */
     int32_t start;
     /* scratch of one closure */

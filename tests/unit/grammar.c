@@ -687,6 +687,34 @@ static void hostile_grammars(void **state) {
     str_free(&text);
 }
 
+/* What a grammar with very many readings may take for one token ends with a sentence; the matcher
+ * stays as it was. */
+static void ambiguity_has_a_limit(void **state) {
+    (void)state;
+    grammar *g;
+    grammar_matcher *m;
+    uint32_t mask[(N_PIECES + 31) / 32];
+    grammar_vocab *v = small_vocab(SHORT);
+    assert_ok(
+        open_gbnf("root ::= root root | \"a\" root? | [ab] x\nx ::= root x \"b\"? | \"a\"?", &g));
+    assert_ok(grammar_matcher_open(g, v, &m));
+    assert_ok(grammar_matcher_mask(m, mask));
+    grammar_matcher_limit(m, 20);
+    assert_ok(grammar_matcher_mask(m, mask)); /* known */
+    assert_fails(grammar_matcher_accept_bytes(m, "aa", 2), WEFT_LIMIT,
+                 "too ambiguous: more than 20 steps for one token");
+    assert_int_equal(grammar_matcher_steps(m), 0);
+    grammar_matcher_limit(m, 0);
+    assert_ok(grammar_matcher_accept_bytes(m, "aa", 2));
+    grammar_matcher_limit(m, 20);
+    assert_fails(grammar_matcher_mask(m, mask), WEFT_LIMIT, "too ambiguous");
+    grammar_matcher_limit(m, 0);
+    assert_ok(grammar_matcher_mask(m, mask));
+    grammar_matcher_close(m);
+    grammar_close(g);
+    grammar_vocab_close(v);
+}
+
 static void matchers_go_back_and_branch(void **state) {
     (void)state;
     grammar *g;
@@ -759,6 +787,7 @@ int main(void) {
         cmocka_unit_test(gbnf_is_read),
         cmocka_unit_test(gbnf_errors_have_a_line),
         cmocka_unit_test(hostile_grammars),
+        cmocka_unit_test(ambiguity_has_a_limit),
         cmocka_unit_test(matchers_go_back_and_branch),
         cmocka_unit_test(masks_equal_brute_force),
         cmocka_unit_test(masks_equal_single_steps),
