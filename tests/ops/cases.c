@@ -494,6 +494,73 @@ static void rope_divides_angles_by_factors(void **state) {
     free(scaled);
 }
 
+/* ---- mixtures of experts --------------------------------------------------------------------- */
+
+/* What 4 experts of which 2 are used make of n rows of router logits; expert e's result is 10^e. */
+static weft_tensor *mixture(const double (*logits)[4], int64_t n, bool is_raw) {
+    enum { K = 8, EXPERTS = 4, USED = 2, OUT = 3 };
+    double *x = calloc((size_t)n * K, sizeof *x);
+    double router[EXPERTS * K] = {0}, experts[EXPERTS * OUT * K] = {0};
+    for (int64_t i = 0; i < n; i++) {
+        memcpy(x + i * K, logits[i], sizeof *logits);
+        x[i * K + EXPERTS] = 1;
+    }
+    for (int e = 0; e < EXPERTS; e++) {
+        router[e * K + e] = 1;
+        for (int j = 0; j < OUT; j++) experts[(e * OUT + j) * K + EXPERTS] = pow(10, e);
+    }
+    weft_tensor *rows = from(WEFT_F32, weft_2d(n, K), x);
+    weft_tensor *scores = weft_linear(rows, from(WEFT_F32, weft_2d(EXPERTS, K), router), NULL);
+    weft_tensor *ids = weft_top_k(scores, USED);
+    weft_tensor *gates = is_raw ? weft_gather(weft_softmax(scores, -1), ids)
+                                : weft_softmax(weft_gather(scores, ids), -1);
+    weft_tensor *y = fused_linear_ids(weft_reshape(rows, weft_3d(n, 1, K)),
+                                      from(WEFT_F32, weft_3d(EXPERTS, OUT, K), experts), ids);
+    free(x);
+    return weft_reshape(weft_matmul(weft_reshape(gates, weft_3d(n, 1, USED)), y), weft_2d(n, OUT));
+}
+
+/* The same in double; of equal logits the lower index goes first. */
+static double mixed(const double logits[4], bool is_raw) {
+    int best = 0, second = -1;
+    double sum = 0;
+    for (int e = 0; e < 4; e++) {
+        sum += exp(logits[e]);
+        if (logits[e] > logits[best]) best = e;
+    }
+    for (int e = 0; e < 4; e++)
+        if (e != best && (second < 0 || logits[e] > logits[second])) second = e;
+    if (!is_raw) sum = exp(logits[best]) + exp(logits[second]);
+    return (exp(logits[best]) * pow(10, best) + exp(logits[second]) * pow(10, second)) / sum;
+}
+
+static void check_mixture(const double (*logits)[4], int64_t n) {
+    for (int raw = 0; raw < 2; raw++) {
+        double want[33 * 3];
+        for (int64_t i = 0; i < n * 3; i++) want[i] = mixed(logits[i / 3], raw);
+        assert_near(mixture(logits, n, raw), want, n * 3, 2e-3);
+    }
+}
+
+static void experts_are_weighed(void **state) { /* G4-09 */
+    (void)state;
+    static const double one[1][4] = {{2, 1, 0, -1}};
+    const double raw[] = {3.012744, 3.012744, 3.012744},
+                 made_one[] = {3.420469, 3.420469, 3.420469};
+    assert_near(mixture(one, 1, true), raw, 3, 5e-6);
+    assert_near(mixture(one, 1, false), made_one, 3, 5e-6);
+    double rows[33][4];
+    for (int i = 0; i < 33; i++) memcpy(rows[i], *one, sizeof *one); /* two experts get nothing */
+    check_mixture(rows, 33);
+    for (int i = 0; i < 33; i++)
+        for (int e = 0; e < 4; e++) rows[i][e] = (i * 7 + e * 5) % 11 / 4.0 + 3 * (e == 2);
+    check_mixture(rows, 33); /* every row has expert 2 */
+    for (int i = 0; i < 33; i++)
+        for (int e = 0; e < 4; e++) rows[i][e] = (i + e) % (1 + i % 3); /* ties */
+    check_mixture(rows, 1);
+    check_mixture(rows, 33);
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, push, pop)
 
 const struct CMUnitTest bug_cases[] = {
@@ -511,5 +578,6 @@ const struct CMUnitTest bug_cases[] = {
     CASE(indices_out_of_range),
     CASE(rope_pairs_and_partial_rotation),
     CASE(rope_divides_angles_by_factors),
+    CASE(experts_are_weighed),
 };
 const size_t n_bug_cases = sizeof bug_cases / sizeof *bug_cases;
