@@ -276,7 +276,7 @@ static void wrong_kinds_are_named(void **state) {
 /* ---- bad files (names of the public reports' groups: dimensions, lengths, alignment, places,
  * kinds) -------- */
 
-static void wrapping_dimensions_are_refused(void **state) {
+static void wrapping_dimensions_are_refused(void **state) { /* G2-01 */
     (void)state;
     static const struct {
         uint32_t type;
@@ -293,7 +293,7 @@ static void wrapping_dimensions_are_refused(void **state) {
     }
 }
 
-static void strings_past_the_end_are_refused(void **state) {
+static void strings_past_the_end_are_refused(void **state) { /* G2-02 */
     (void)state;
     const uint64_t lengths[] = {UINT64_MAX, 1ULL << 63, 1ULL << 31, 5};
     for (size_t i = 0; i < 4; i++) {
@@ -355,7 +355,7 @@ static str aligned_file(uint32_t alignment, size_t pad_to) {
     return s;
 }
 
-static void alignment_is_a_power_of_two(void **state) {
+static void alignment_is_a_power_of_two(void **state) { /* G2-04 */
     (void)state;
     const uint32_t bad[] = {0, 1, 2, 3, 4, 48, UINT32_MAX};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -382,7 +382,7 @@ static void alignment_is_a_power_of_two(void **state) {
     }
 }
 
-static void data_outside_the_file_is_refused(void **state) {
+static void data_outside_the_file_is_refused(void **state) { /* G2-06 */
     (void)state;
     const uint64_t dim[] = {8};
     const uint64_t offsets[] = {64, 32, UINT64_MAX - 31, 1ULL << 63, 33, (1ULL << 63) + 32};
@@ -408,7 +408,7 @@ static str two_tensors(uint64_t first, uint64_t second, size_t data_bytes) {
     return s;
 }
 
-static void overlapping_tensors_are_refused(void **state) {
+static void overlapping_tensors_are_refused(void **state) { /* G2-06 */
     (void)state;
     str s = two_tensors(0, 32, 96);
     refused(&s, "overlaps that of 'x'");
@@ -420,7 +420,7 @@ static void overlapping_tensors_are_refused(void **state) {
     gguf_close(accepted(&s));
 }
 
-static void bad_kinds_are_refused(void **state) {
+static void bad_kinds_are_refused(void **state) { /* G2-07 */
     (void)state;
     const uint64_t dim[16] = {8, 1, 1, 1, 1, 1, 1, 1, 1};
     const uint32_t ranks[] = {5, 9, UINT32_MAX};
@@ -452,7 +452,7 @@ static void bad_kinds_are_refused(void **state) {
     refused(&s, "arrays of arrays");
 }
 
-static void scalars_and_empty_tensors_are_read(void **state) {
+static void scalars_and_empty_tensors_are_read(void **state) { /* G2-07 */
     (void)state;
     str s = one_tensor(0, NULL, WEFT_F32, 0, 4);
     gguf_file *f = accepted(&s);
@@ -470,7 +470,7 @@ static void scalars_and_empty_tensors_are_read(void **state) {
     gguf_close(accepted(&s));
 }
 
-static void headers_are_checked(void **state) {
+static void headers_are_checked(void **state) { /* G2-08 */
     (void)state;
     const struct {
         const char *start, *part;
@@ -499,7 +499,7 @@ static void headers_are_checked(void **state) {
 /* ---- all of them
  * ----------------------------------------------------------------------------------------- */
 
-static void every_prefix_is_refused(void **state) {
+static void every_prefix_is_refused(void **state) { /* G2-08 */
     (void)state;
     str s = good_file();
     assert_true(s.n > 1500 && s.n < 2500);
@@ -530,7 +530,7 @@ static uint64_t touch(const gguf_file *f) {
     return sum;
 }
 
-static void every_changed_byte_is_survived(void **state) {
+static void every_changed_byte_is_survived(void **state) { /* G2-08 */
     (void)state;
     str s = good_file();
     const char values[] = {0, 0x7F, (char)0xFF};

@@ -56,7 +56,7 @@ static const char good[] =
     "\"a\\\"\\ud83e\\udd99\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[12,16]},"
     "\"bytes\":{\"dtype\":\"U8\",\"shape\":[12],\"data_offsets\":[0,12]}}   ";
 
-static void good_files_are_read(void **state) {
+static void good_files_are_read(void **state) { /* G2-10 */
     (void)state;
     str file = file_of(good, 0, 28);
     safetensors *s;
@@ -97,7 +97,7 @@ static void good_files_are_read(void **state) {
     }
 }
 
-static void bad_lengths_are_refused(void **state) {
+static void bad_lengths_are_refused(void **state) { /* G2-10 */
     (void)state;
     const uint64_t lengths[] = {UINT64_MAX, 1ULL << 63, 1000, 200000000, 1};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
@@ -118,7 +118,7 @@ static void bad_lengths_are_refused(void **state) {
 #define ENTRY(type, shape, offsets)                                                                \
     "{\"t\":{\"dtype\":" type ",\"shape\":" shape ",\"data_offsets\":" offsets "}}"
 
-static void bad_headers_are_refused(void **state) {
+static void bad_headers_are_refused(void **state) { /* G2-10 */
     (void)state;
     refused("hello", 0, "'{' expected at byte 0");
     refused("[]", 0, "'{' expected");
@@ -161,7 +161,7 @@ static void bad_headers_are_refused(void **state) {
 #define TENSOR(name, begin, end)                                                                   \
     "\"" name "\":{\"dtype\":\"U8\",\"shape\":[4],\"data_offsets\":[" begin "," end "]}"
 
-static void data_must_be_covered_once(void **state) {
+static void data_must_be_covered_once(void **state) { /* G2-10 */
     (void)state;
     refused("{" TENSOR("x", "0", "4") "," TENSOR("y", "0", "4") "}", 4,
             "before the end of those before");
