@@ -90,9 +90,9 @@ static void print_help(void) {
            "usage: weft COMMAND [OPTIONS] ...\n\ncommands:\n",
            weft_version());
     for (int c = 0; c < CMD_COUNT; c++)
-        printf("  %-9s %-15s %s\n", commands[c].name, commands[c].arguments, commands[c].summary);
-    printf("\nMODEL is a GGUF file. \"weft COMMAND --help\" lists a command's options;\n"
-           "\"weft --version\" prints the version.\n"
+        printf("  %-9s %-17s %s\n", commands[c].name, commands[c].arguments, commands[c].summary);
+    printf("\nMODEL is a GGUF file or a Hugging Face folder. \"weft COMMAND --help\" lists a\n"
+           "command's options; \"weft --version\" prints the version.\n"
            "The environment variable WEFT_LOG=info (or debug) shows what happens inside.\n");
 }
 

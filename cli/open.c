@@ -48,7 +48,12 @@ static int open_all(const cli_args *args, cli_model *out) {
         return cli_fail_weft();
     if (out->info.warning[0]) fprintf(stderr, "weft: warning: %s\n", out->info.warning);
     out->session = weft_session_open(out->model, desc);
-    return out->session ? 0 : cli_fail_weft();
+    if (!out->session) return cli_fail_weft();
+    if (out->info.n_ctx_train > 0 && desc.n_ctx > out->info.n_ctx_train)
+        fprintf(stderr,
+                "weft: note: the model was made for a context of %d tokens, fewer than %d\n",
+                out->info.n_ctx_train, desc.n_ctx);
+    return 0;
 }
 
 int cli_open_model(const cli_args *args, cli_model *out) {

@@ -67,7 +67,8 @@ static int print_json(const cli_model *m, const weft_sampling *sampling, const w
     json_t *tokens = probs ? json_loads(probs, JSON_ALLOW_NUL, NULL) : NULL;
     int failed = !all || (probs && json_object_set_new(all, "logprobs",
                                                        json_pack("{s:o}", "content", tokens)));
-    failed = failed || json_dumpf(all, stdout, JSON_INDENT(2)) != 0 || putchar('\n') == EOF;
+    failed = failed || json_dumpf(all, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(8)) != 0 ||
+             putchar('\n') == EOF;
     json_decref(all);
     return failed ? cli_fail(EXIT_FAILED, "the JSON object cannot be written") : EXIT_OK;
 }

@@ -86,11 +86,13 @@ static int print_prompt(weft_model *model, const char *source, size_t n, const c
     }
 }
 
-/* A GGUF file's first bytes. A pipe, whose bytes come but once, is no model. */
+/* A folder, or a GGUF file's first bytes. A pipe, whose bytes come but once, is no model. */
 static bool is_model(const char *path) {
     char magic[4] = "";
     struct stat st;
-    if (stat(path, &st) || !S_ISREG(st.st_mode)) return false;
+    if (stat(path, &st)) return false;
+    if (S_ISDIR(st.st_mode)) return true;
+    if (!S_ISREG(st.st_mode)) return false;
     FILE *file = fopen(path, "rb");
     bool found = file && fread(magic, 1, 4, file) == 4 && !memcmp(magic, "GGUF", 4);
     if (file) fclose(file);

@@ -332,6 +332,9 @@ cp out straight
 expect 0 convert llama3 l3.gguf
 expect 0 run l3.gguf --device cpu --raw -p hello -n 3 --temp 0 --exact
 cmp -s out straight || problem "a folder and its copy as GGUF answer differently"
+printf '{{ messages[0].content }}!' > qwen3/chat_template.jinja
+expect 0 template qwen3 messages.json
+out_is 'Hi!'
 expect 0 tokenize qwen3 'hello the'
 out_has '"hell"'
 expect 0 quantize qwen3 q3.gguf Q4_0
