@@ -13,6 +13,7 @@ what=${1:-}
 seconds=${2:-600}
 
 if [ "$what" = total ]; then
+    [ -f "$work/log.tsv" ] || { echo "nothing was run so far (no $work/log.tsv)" && exit; }
     awk -F'\t' '{ s[$2] += $3; c[$2] += $6; r[$2] += $4; f[$2] += $5 }
         END { for (t in s) printf "%-16s %7d seconds (%7d of CPU) %12d runs %3d findings\n", t, s[t], c[t], r[t], f[t] }' \
         "$work/log.tsv" | sort

@@ -173,6 +173,35 @@ static void penalties_and_biases_change_the_best(void **state) {
     assert_true(draw_one(s) != first);
 }
 
+/* A prompt's tokens are penalised, also those that a session still has from the last time. */
+static void penalties_count_a_cached_prompt(void **state) { /* G4-02 */
+    (void)state;
+    int32_t first[64];
+    size_t n_first = 0;
+    weft_session_reset(session);
+    for (int turn = 0; turn < 2; turn++) {
+        weft_generation g;
+        weft_generate_desc desc = {.max_tokens = 12,
+                                   .ignore_eos = true,
+                                   .sampling = {.presence_penalty = 1000},
+                                   .result = &g};
+        assert_ok(weft_generate(session, "abcdefgh", desc));
+        assert_true(turn == 0 ? g.n_cached == 0 : g.n_cached > 0);
+        assert_int_equal(g.n_generated, 12);
+        size_t n;
+        const int32_t *ids = weft_session_tokens(session, &n);
+        assert_in_range(n, (size_t)g.n_prompt + 11, 64);
+        for (size_t i = (size_t)g.n_prompt; i < n; i++)
+            for (size_t k = 0; k < i; k++) assert_int_not_equal(ids[i], ids[k]);
+        if (turn == 0) {
+            n_first = n;
+            memcpy(first, ids, n * sizeof *ids);
+        }
+        assert_int_equal(n, n_first);
+        assert_memory_equal(ids, first, n * sizeof *ids);
+    }
+}
+
 /* ---- DRY ------------------------------------------------------------------------------------- */
 
 static int run_of(weft_session *s, char c, weft_sampling sampling) {
@@ -562,6 +591,7 @@ int main(void) {
         cmocka_unit_test(filters_leave_what_they_say),
         cmocka_unit_test(the_temperature_is_as_documented),
         cmocka_unit_test(penalties_and_biases_change_the_best),
+        cmocka_unit_test(penalties_count_a_cached_prompt),
         cmocka_unit_test(dry_ends_a_loop_but_not_at_breaks),
         cmocka_unit_test(seeds_reproduce_every_chain),
         cmocka_unit_test(tokens_are_told_with_log_probabilities),

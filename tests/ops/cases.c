@@ -430,7 +430,7 @@ static void indices_out_of_range(void **state) {
 
 /* ---- rope ------------------------------------------------------------------------------------ */
 
-static void rope_pairs_and_partial_rotation(void **state) {
+static void rope_pairs_and_partial_rotation(void **state) { /* G4-06 */
     (void)state;
     static const double x[] = {1, 2, 3, 4, 5, 6, 7, 8}, three = 3, zero = 0;
     static const struct {
@@ -465,7 +465,7 @@ static void rope_pairs_and_partial_rotation(void **state) {
 
 /* The divisors of Llama 3.1's long contexts: pairs that turn fast stay, slow ones are divided by 8.
  * */
-static void rope_divides_angles_by_factors(void **state) {
+static void rope_divides_angles_by_factors(void **state) { /* G4-05 */
     (void)state;
     static const double middle[] = {1.207484, 1.553415, 2.026313, 2.694530, 3.684253, 5.257327};
     double factors[64], x[128], want[128], position = 8192;

@@ -340,7 +340,7 @@ static void filters_keep_what_the_reports_say(void **state) { /* G4-04 */
     assert_fails(sampler_open(&p, 5, &s), WEFT_INVALID, "penalties comes before");
 }
 
-static void frequencies_are_the_probabilities(void **state) {
+static void frequencies_are_the_probabilities(void **state) { /* G4-04 */
     (void)state;
     const float l[] = {3, 2, 1, 0, -1};
     const double p[] = {.636409, .234122, .086129, .031685, .011656};
