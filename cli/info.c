@@ -30,7 +30,7 @@ static void print_name(const char *name, int width) {
 }
 
 static int print_values(weft_gguf *f, size_t n) {
-    printf("\nmetadata:\n");
+    if (n) printf("\nmetadata:\n");
     for (size_t i = 0; i < n; i++) {
         weft_gguf_value v;
         if (weft_gguf_get_value(f, i, &v) != WEFT_OK) return cli_fail_weft();
@@ -41,26 +41,40 @@ static int print_values(weft_gguf *f, size_t n) {
     return 0;
 }
 
-static void print_tensor(const weft_gguf_tensor *t) {
+static void print_tensor(const weft_gguf_tensor *t, int width) {
     char shape[96] = "", size[32];
     size_t at = 0;
     for (int d = 0; d < t->shape.rank; d++)
         at += (size_t)snprintf(shape + at, sizeof shape - at, d ? ", %lld" : "%lld",
                                (long long)t->shape.dim[d]);
-    print_name(t->name, 34);
+    print_name(t->name, width);
     printf("%-9s (%s)%*s %s\n", t->type, shape, at < 20 ? (int)(20 - at) : 0, "",
            cli_size_text(t->bytes, size));
 }
 
+static bool is_later_layer(const weft_gguf_tensor *t) {
+    return !strncmp(t->name, "blk.", 4) && strncmp(t->name, "blk.0.", 6);
+}
+
+/* Columns for the names of n tensors, within reason. */
+static int width_of_names(weft_gguf *f, size_t n) {
+    size_t width = 34;
+    weft_gguf_tensor t;
+    for (size_t i = 0; i < n; i++)
+        if (weft_gguf_get_tensor(f, i, &t) == WEFT_OK && strlen(t.name) > width)
+            width = strlen(t.name);
+    return width < 60 ? (int)width : 60;
+}
+
 static int print_tensors(weft_gguf *f, size_t n, bool wants_all) {
+    int width = width_of_names(f, n);
     printf("\ntensors:\n");
     size_t n_hidden = 0;
     for (size_t i = 0; i < n; i++) {
         weft_gguf_tensor t;
         if (weft_gguf_get_tensor(f, i, &t) != WEFT_OK) return cli_fail_weft();
-        bool is_later_layer = !strncmp(t.name, "blk.", 4) && strncmp(t.name, "blk.0.", 6);
-        if (is_later_layer && !wants_all) n_hidden++;
-        else print_tensor(&t);
+        if (is_later_layer(&t) && !wants_all) n_hidden++;
+        else print_tensor(&t, width);
     }
     if (n_hidden)
         printf("  ... %zu more of the same in later layers (--tensors lists all)\n", n_hidden);

@@ -346,6 +346,8 @@ expect 0 run qwen3_moe --device cpu --raw -p hello -n 3
 expect 0 info qwen3/model-00001-of-00002.safetensors
 out_has 'safetensors, '
 out_has 'model.embed_tokens.weight'
+grep -q '^metadata' out && problem "info shows metadata where there are none"
+[ "$(grep '^  model' out | awk '{ print index($0, $2) }' | sort -u | wc -l)" = 1 ] || problem "info's columns are not aligned"
 failure 'name the folder' run qwen3/model-00001-of-00002.safetensors -p x --device cpu
 expect 2 convert llama3 x.gguf q5_k
 err_has 'convert makes no "q5_k"'
