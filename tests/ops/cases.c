@@ -311,8 +311,8 @@ static void empty_tensors(void **state) {
 static void check_product(int64_t m, int64_t n, int64_t k, bool left, bool right) {
     assert_ok(weft_scope_push(run_device()));
     double *a = malloc((size_t)(m * k) * sizeof *a), *b = malloc((size_t)(k * n) * sizeof *b);
-    int *want = calloc((size_t)(m * n), sizeof *want), *ai = malloc((size_t)(m * k) * sizeof *ai),
-        *bi = malloc((size_t)(k * n) * sizeof *bi);
+    int *want = calloc((size_t)(m * n), sizeof *want), *ai = calloc((size_t)(m * k), sizeof *ai),
+        *bi = calloc((size_t)(k * n), sizeof *bi);
     for (int64_t i = 0; i < m * k; i++) a[left ? i % k * m + i / k : i] = ai[i] = (int)(i % 7) - 3;
     for (int64_t i = 0; i < k * n; i++) b[right ? i % n * k + i / n : i] = bi[i] = (int)(i % 5) - 2;
     for (int64_t i = 0; i < m; i++)
@@ -522,14 +522,15 @@ static weft_tensor *mixture(const double (*logits)[4], int64_t n, bool is_raw) {
 
 /* The same in double; of equal logits the lower index goes first. */
 static double mixed(const double logits[4], bool is_raw) {
-    int best = 0, second = -1;
+    int best = 0;
     double sum = 0;
     for (int e = 0; e < 4; e++) {
         sum += exp(logits[e]);
         if (logits[e] > logits[best]) best = e;
     }
+    int second = best == 0;
     for (int e = 0; e < 4; e++)
-        if (e != best && (second < 0 || logits[e] > logits[second])) second = e;
+        if (e != best && logits[e] > logits[second]) second = e;
     if (!is_raw) sum = exp(logits[best]) + exp(logits[second]);
     return (exp(logits[best]) * pow(10, best) + exp(logits[second]) * pow(10, second)) / sum;
 }
