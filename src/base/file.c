@@ -98,9 +98,20 @@ static int open_temporary(file_writer *w) {
     return open(w->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 }
 
+/* Only a file may give way to the new one: a rename would put it in the place of a device or a pipe
+ * too, and fail on a folder when all work is done. */
+static weft_status check_replaceable(const char *path) {
+    struct stat st;
+    if (stat(path, &st)) return WEFT_OK;
+    REQUIRE(!S_ISDIR(st.st_mode), WEFT_IO, "cannot write %s: it is a folder", path);
+    REQUIRE(S_ISREG(st.st_mode), WEFT_IO, "cannot write %s: it is not a regular file", path);
+    return WEFT_OK;
+}
+
 weft_status file_writer_open(file_writer *w, const char *path) {
     *w = (file_writer){0};
     REQUIRE(path && path[0], WEFT_INVALID, "no file name given");
+    TRY(check_replaceable(path));
     w->path = mem_string(path);
     int fd = w->path ? open_temporary(w) : -1;
     if (!w->temporary) {

@@ -28,7 +28,8 @@ bool file_is_folder(const char *path);
 weft_status file_read(const char *path, size_t max_bytes, char **data, size_t *n);
 
 /* Writes a file that is never seen half-written: under a temporary name in the same folder, given
- * its own name by file_writer_commit. All-zero is closed. */
+ * its own name by file_writer_commit. It can take the place of a file, not of a folder, a device or
+ * a pipe. All-zero is closed. */
 typedef struct file_writer {
     void *stream;
     char *path, *temporary;

@@ -198,14 +198,34 @@ static void a_failed_write_is_reported(void **state) {
     assert_fails(file_writer_open(&w, "/proc/version/x"), WEFT_IO, "/proc/version/x");
     assert_fails(file_writer_append(&w, "x", 1), WEFT_INVALID, "not open");
     assert_fails(file_writer_commit(&w), WEFT_INVALID, "not open");
-    char name[128];
-    snprintf(name, sizeof name, "%s/folder", folder);
+}
+
+/* Renaming over a device would take it from the whole machine. */
+static void only_files_are_replaced(void **state) {
+    (void)state;
+    file_writer w;
+    char name[128], link[128];
+    struct stat st;
+    int n = n_files();
+    snprintf(name, sizeof name, "%s/odd", folder);
+    snprintf(link, sizeof link, "%s/link", folder);
+    assert_int_equal(symlink(name, link), 0);
     assert_int_equal(mkdir(name, 0700), 0);
-    assert_ok(file_writer_open(&w, name)); /* a folder cannot be replaced by a file */
+    assert_fails(file_writer_open(&w, name), WEFT_IO, "it is a folder");
+    assert_int_equal(rmdir(name), 0);
+    assert_int_equal(mkfifo(name, 0600), 0);
+    assert_fails(file_writer_open(&w, name), WEFT_IO, "it is not a regular file");
+    assert_fails(file_writer_open(&w, link), WEFT_IO, "it is not a regular file");
+    assert_int_equal(stat(name, &st), 0);
+    assert_true(S_ISFIFO(st.st_mode));
+    unlink(name);
+    assert_ok(file_writer_open(&w, name)); /* one that turns up while it is written */
     assert_ok(file_writer_append(&w, "x", 1));
+    assert_int_equal(mkdir(name, 0700), 0);
     assert_fails(file_writer_commit(&w), WEFT_IO, name);
     rmdir(name);
-    file_writer_cancel(&w);
+    unlink(link);
+    assert_int_equal(n_files(), n);
 }
 
 /* ---- a model in parts
@@ -311,6 +331,7 @@ int main(void) {
         cmocka_unit_test(misuse_is_refused),
         cmocka_unit_test(an_older_file_survives_a_failure),
         cmocka_unit_test(a_failed_write_is_reported),
+        cmocka_unit_test(only_files_are_replaced),
         cmocka_unit_test(parts_are_read_as_one),
         cmocka_unit_test(bad_parts_are_refused),
         cmocka_unit_test(failing_allocations_between_parts),
