@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -157,7 +158,20 @@ weft_status rewrite_metadata(rewrite *r, uint32_t file_type) {
     return gguf_writer_set_u32(r->out, "general.file_type", file_type);
 }
 
+/* A name that a Hugging Face folder's own files have: the output would take the place of one. */
+static weft_status check_name(const char *path) {
+    static const char *const ends[] = {".safetensors", ".json", ".jinja"};
+    size_t n = strlen(path);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        size_t k = strlen(ends[i]);
+        REQUIRE(n < k || strcasecmp(path + n - k, ends[i]) != 0, WEFT_INVALID,
+                "%s: the output is a GGUF file: give it another name", path);
+    }
+    return WEFT_OK;
+}
+
 weft_status rewrite_run(rewrite *r, const char *path) {
+    TRY(check_name(path));
     bool is_requantized = false;
     for (size_t i = 0; i < gguf_n_tensors(r->in); i++) {
         const gguf_tensor *t = gguf_tensor_at(r->in, i);

@@ -352,7 +352,8 @@ failure 'name the folder' run qwen3/model-00001-of-00002.safetensors -p x --devi
 expect 2 convert llama3 x.gguf q5_k
 err_has 'convert makes no "q5_k"'
 failure 'nowhere is no folder' convert nowhere x.gguf
-usage 'give it another name' convert qwen3 qwen3/model-00001-of-00002.safetensors
+failure 'give it another name' convert qwen3 qwen3/model-00001-of-00002.safetensors
+failure 'give it another name' quantize qwen3 qwen3/model-00001-of-00002.safetensors Q8_0
 failure 'has no config.json' convert . x.gguf
 rm qwen3/tokenizer.json
 failure 'there is no tokenizer.json' convert qwen3 x.gguf
