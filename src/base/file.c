@@ -14,16 +14,21 @@
 
 #include "base/mem.h"
 
+/* A pipe is refused, not waited for. */
+static weft_status open_regular(const char *path, int *fd, struct stat *st) {
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    REQUIRE(*fd >= 0, WEFT_IO, "cannot open %s: %s", path, strerror(errno));
+    if (!fstat(*fd, st) && S_ISREG(st->st_mode)) return WEFT_OK;
+    close(*fd);
+    return error_set(WEFT_IO, "%s is not a regular file", path);
+}
+
 weft_status file_map_open(const char *path, file_map *out) {
     *out = (file_map){0};
     REQUIRE(path && path[0], WEFT_INVALID, "no file name given");
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused, not waited for */
-    REQUIRE(fd >= 0, WEFT_IO, "cannot open %s: %s", path, strerror(errno));
+    int fd;
     struct stat st;
-    if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-        close(fd);
-        return error_set(WEFT_IO, "%s is not a regular file", path);
-    }
+    TRY(open_regular(path, &fd, &st));
     if (st.st_size > 0) {
         void *data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (data == MAP_FAILED) {
@@ -51,7 +56,7 @@ void file_map_forget(const void *data, size_t n) {
 
 bool file_exists(const char *path) {
     struct stat st;
-    return stat(path, &st) == 0;
+    return lstat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
 bool file_is_folder(const char *path) {
@@ -59,9 +64,21 @@ bool file_is_folder(const char *path) {
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+static weft_status open_stream(const char *path, FILE **out) {
+    int fd;
+    struct stat st;
+    *out = stdin;
+    if (!strcmp(path, "-")) return WEFT_OK;
+    TRY(open_regular(path, &fd, &st));
+    *out = fdopen(fd, "rb");
+    if (*out) return WEFT_OK;
+    close(fd);
+    return error_set(WEFT_NO_MEMORY, "out of memory: a stream for %s", path);
+}
+
 weft_status file_read(const char *path, size_t max_bytes, char **data, size_t *n) {
-    FILE *f = !strcmp(path, "-") ? stdin : fopen(path, "rb");
-    REQUIRE(f, WEFT_IO, "cannot open %s: %s", path, strerror(errno));
+    FILE *f;
+    TRY(open_stream(path, &f));
     void *block = NULL;
     size_t used = 0, capacity = 0;
     weft_status status = WEFT_OK;

@@ -20,11 +20,13 @@ void file_map_close(file_map *m);
 /* Says that bytes of a map will hardly be read again, so that they need not stay in memory. */
 void file_map_forget(const void *data, size_t n);
 
+/* False where nothing has the name. What cannot be looked at, or is a link that leads nowhere,
+ * exists: opening it says why it cannot be used. */
 bool file_exists(const char *path);
 bool file_is_folder(const char *path);
 
 /* Reads a whole file (at most max_bytes) into memory the caller frees with mem_free; a 0 byte
- * follows the end. "-" reads standard input. */
+ * follows the end. "-" reads standard input; another pipe is refused. */
 weft_status file_read(const char *path, size_t max_bytes, char **data, size_t *n);
 
 /* Writes a file that is never seen half-written: under a temporary name in the same folder, given

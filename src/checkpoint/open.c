@@ -105,6 +105,12 @@ static bool ends_with(const char *text, const char *end) {
     return n >= k && !strcmp(text + n - k, end);
 }
 
+/* True when the message begins with the path, or with a file in it. */
+static bool names(const char *message, const char *path) {
+    size_t n = strlen(path);
+    return !strncmp(message, path, n) && (path[n - 1] == '/' || strchr("/: ", message[n]));
+}
+
 static weft_status open_path(const char *path, bool is_vocabulary, char *problem, gguf_file **out) {
     *out = NULL;
     problem[0] = 0;
@@ -114,7 +120,7 @@ static weft_status open_path(const char *path, bool is_vocabulary, char *problem
         return gguf_open(path, out);
     }
     weft_status status = open_folder(path, is_vocabulary, problem, out);
-    if (status == WEFT_OK || strstr(error_message(), path)) return status;
+    if (status == WEFT_OK || names(error_message(), path)) return status;
     return error_prefix(status, "%s", path);
 }
 

@@ -4,6 +4,7 @@
 #include "checkpoint/checkpoint.h"
 
 #include <dirent.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -224,6 +225,31 @@ static void wrong_files_are_refused(void **state) {
     char problem[CHECKPOINT_PROBLEM];
     assert_fails(checkpoint_open_path("/x/model.safetensors", problem, &file), WEFT_UNSUPPORTED,
                  "name the folder");
+}
+
+/* A pipe would be waited for without end; a link that leads nowhere is no file to do without. */
+static void pipes_and_broken_links_are_refused(void **state) {
+    (void)state;
+    static const char *const names[] = {
+        "config.json",           "model.safetensors",     "model.safetensors.index.json",
+        "tokenizer.json",        "tokenizer_config.json", "chat_template.jinja",
+        "generation_config.json"};
+    tiny_folder *f = tiny_folder_read("llama3");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char name[192], problem[CHECKPOINT_PROBLEM];
+        gguf_file *file;
+        const char *folder = tiny_folder_write(f);
+        snprintf(name, sizeof name, "%s/%s", folder, names[i]);
+        unlink(name);
+        assert_int_equal(mkfifo(name, 0600), 0);
+        assert_fails(checkpoint_open_path(folder, problem, &file), WEFT_IO,
+                     "is not a regular file");
+        unlink(name);
+        assert_int_equal(symlink("nowhere", name), 0);
+        assert_fails(checkpoint_open_path(folder, problem, &file), WEFT_IO, "No such file");
+        unlink(name);
+    }
+    free(f);
 }
 
 /* Random changes of a byte or three: whatever is opened is closed again, and nothing else happens.
@@ -584,6 +610,7 @@ int main(void) {
         cmocka_unit_test(wrong_sizes_are_refused),
         cmocka_unit_test(wrong_tensors_are_refused),
         cmocka_unit_test(wrong_files_are_refused),
+        cmocka_unit_test(pipes_and_broken_links_are_refused),
         cmocka_unit_test(any_change_is_survived),
         cmocka_unit_test(keys_are_those_of_gguf),
         cmocka_unit_test(chat_templates_are_kept),
