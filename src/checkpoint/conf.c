@@ -8,9 +8,22 @@
 #include <math.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/mem.h"
 
 enum { MAX_FILE = 1 << 28 };
+
+/* *root is NULL where it is no JSON. Texts with whole numbers beyond 64 bits are read again, with
+ * those as real ones. */
+static weft_status load(const char *text, size_t n, json_t **root, json_error_t *why) {
+    *root = json_loadb(text, n, JSON_REJECT_DUPLICATES, why);
+    if (*root || json_error_code(why) != json_error_numeric_overflow) return WEFT_OK;
+    str wide = {0};
+    weft_status status = json_widen(text, n, &wide);
+    if (status == WEFT_OK) *root = json_loadb(wide.data, wide.n, JSON_REJECT_DUPLICATES, why);
+    str_free(&wide);
+    return status;
+}
 
 weft_status conf_open(const char *path, conf_value **out) {
     char *text = NULL;
@@ -18,8 +31,10 @@ weft_status conf_open(const char *path, conf_value **out) {
     json_error_t why;
     *out = NULL;
     TRY(file_read(path, MAX_FILE, &text, &n));
-    json_t *root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &why);
+    json_t *root;
+    weft_status status = load(text, n, &root, &why);
     mem_free(text);
+    TRY(status);
     REQUIRE(root, WEFT_FORMAT, "%s: no JSON: line %d, column %d: %s", path, why.line, why.column,
             why.text);
     if (!json_is_object(root)) {

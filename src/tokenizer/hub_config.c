@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
+
 void hub_spec_free(hub_spec *s) {
 #ifdef WEFT_HAVE_JANSSON
     json_decref(s->root);
@@ -124,6 +126,13 @@ weft_status hub_read_config(hub_spec *s) {
 static weft_status parse(const char *text, size_t n, const char *name, json_t **out) {
     json_error_t why;
     *out = json_loadb(text, n, JSON_ALLOW_NUL, &why);
+    if (!*out && json_error_code(&why) == json_error_numeric_overflow) {
+        str wide = {0};
+        weft_status status = json_widen(text, n, &wide);
+        if (status == WEFT_OK) *out = json_loadb(wide.data, wide.n, JSON_ALLOW_NUL, &why);
+        str_free(&wide);
+        TRY(status);
+    }
     if (!*out && json_error_code(&why) == json_error_out_of_memory) return WEFT_NO_MEMORY;
     REQUIRE(*out, WEFT_FORMAT, "%s is no JSON: line %d, column %d: %s", name, why.line, why.column,
             why.text);

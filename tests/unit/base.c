@@ -1,4 +1,5 @@
 /* base/: messages, memory, strings, map, UTF-8. SPDX-License-Identifier: MIT */
+#include "base/json.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -113,8 +114,35 @@ static void keys_made_to_collide_are_refused(void **state) {
     free(keys);
 }
 
+static void whole_numbers_beyond_64_bits_become_real(void **state) {
+    (void)state;
+    static const struct {
+        const char *in, *out;
+    } cases[] = {
+        {"", ""},
+        {"[9223372036854775807,-9223372036854775808]",
+         "[9223372036854775807,-9223372036854775808]"},
+        {"[9223372036854775808,-9223372036854775809]",
+         "[9223372036854775808.0,-9223372036854775809.0]"},
+        {"1000000000000000019884624838656", "1000000000000000019884624838656.0"},
+        {"[10000000000000000000e1, 10000000000000000000.5]",
+         "[10000000000000000000e1, 10000000000000000000.5]"},
+        {"{\"99999999999999999999\": \"\\\" 99999999999999999999\"}",
+         "{\"99999999999999999999\": \"\\\" 99999999999999999999\"}"},
+        {"\"\\", "\"\\"},
+        {"-", "-"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        str out = {0};
+        assert_ok(json_widen(cases[i].in, strlen(cases[i].in), &out));
+        assert_string_equal(str_text(&out), cases[i].out);
+        str_free(&out);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whole_numbers_beyond_64_bits_become_real),
         cmocka_unit_test(message_is_cut_at_a_character),
         cmocka_unit_test(failing_allocation_is_a_status),
         cmocka_unit_test(map_finds_what_was_set),
