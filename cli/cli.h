@@ -80,7 +80,8 @@ bool cli_rewriting_progress(void *job, uint64_t done, uint64_t total);
 int cli_rewriting_end(cli_rewriting *job, weft_status status, const char *out, const char *type);
 
 /* Ctrl-C: after this it sets a flag, which cli_interrupted() reads and the library is told before
- * each forward. With second_kills a second one does not wait for that. */
+ * each forward. With second_kills a second one does not wait for that, and being told to end
+ * (SIGTERM), or the terminal closing (SIGHUP), is the same as Ctrl-C. */
 void cli_catch_interrupts(bool second_kills);
 bool cli_interrupted(void);
 void cli_forget_interrupt(void);

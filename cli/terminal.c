@@ -31,6 +31,13 @@ void cli_catch_interrupts(bool second_kills) {
     struct sigaction action = {.sa_handler = on_interrupt,
                                .sa_flags = second_kills ? (int)SA_RESETHAND : 0};
     sigaction(SIGINT, &action, NULL);
+    /* What ends once asked ends so for these too, and leaves nothing behind; nohup stays in force. */
+    static const int others[] = {SIGTERM, SIGHUP};
+    for (size_t i = 0; second_kills && i < sizeof others / sizeof *others; i++) {
+        struct sigaction old;
+        if (!sigaction(others[i], NULL, &old) && old.sa_handler != SIG_IGN)
+            sigaction(others[i], &action, NULL);
+    }
 }
 
 bool cli_interrupted(void) { return was_interrupted != 0; }

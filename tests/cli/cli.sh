@@ -399,12 +399,14 @@ expect 0 devices
 out_has 'cpu'
 grep -q '^\* ' out || problem "no device is marked as the default"
 
-# ---- Ctrl-C ends an answer with 130, after what was said; a closed pipe ends it too
-got=0
-timeout --preserve-status -s INT 2 "$weft" run endless.gguf -p x --device cpu --ctx 1000000 > out 2> err || got=$?
-[ $got = 130 ] || problem "Ctrl-C: exit $got, expected 130"
-out_has xxx
-err_has 'generated'
+# ---- Ctrl-C, or being told to end, ends an answer with 130, after what was said; a closed pipe ends it too
+for signal in INT TERM; do
+    got=0
+    timeout --preserve-status -s $signal 2 "$weft" run endless.gguf -p x --device cpu --ctx 1000000 > out 2> err || got=$?
+    [ $got = 130 ] || problem "SIG$signal: exit $got, expected 130"
+    out_has xxx
+    err_has 'generated'
+done
 
 [ $bad = 0 ] && echo "the program does what it says"
 exit $bad
