@@ -310,10 +310,9 @@ typedef struct weft_quantize_desc {
 } weft_quantize_desc;
 
 /* Writes a GGUF file with the weights of another, or of a folder as weft_convert takes it, in other
- * formats, laid out as llama.cpp's quantize
- * lays them out. `out` appears when it is complete; it may be `in` itself, or another file, but not be
- * named as a folder's own files are. Where a row does not fit a format's blocks another is taken,
- * and the log says so. */
+ * formats, laid out as llama.cpp's quantize lays them out. `out` appears when it is complete; it
+ * may be `in` itself, or another file, but not be named as a folder's own files are. Where a row
+ * does not fit a format's blocks another is taken, and the log says so. */
 WEFT_API weft_status weft_quantize(const char *in, const char *out, weft_quantize_desc desc);
 /* The types there are, i = 0, 1 ...; NULL past the end (static strings). */
 WEFT_API const char *weft_quantize_type(size_t i);
