@@ -31,7 +31,7 @@ void cli_catch_interrupts(bool second_kills) {
     struct sigaction action = {.sa_handler = on_interrupt,
                                .sa_flags = second_kills ? (int)SA_RESETHAND : 0};
     sigaction(SIGINT, &action, NULL);
-    /* What ends once asked ends so for these too, and leaves nothing behind; nohup stays in force. */
+    /* what ends once asked ends so for these too, leaving nothing behind; nohup stays in force */
     static const int others[] = {SIGTERM, SIGHUP};
     for (size_t i = 0; second_kills && i < sizeof others / sizeof *others; i++) {
         struct sigaction old;
