@@ -33,6 +33,7 @@ void cli_catch_interrupts(bool second_kills) {
     sigaction(SIGINT, &action, NULL);
     /* what ends once asked ends so for these too, leaving nothing behind; nohup stays in force */
     static const int others[] = {SIGTERM, SIGHUP};
+    action.sa_flags = 0; /* these may come twice, to the process and to its group */
     for (size_t i = 0; second_kills && i < sizeof others / sizeof *others; i++) {
         struct sigaction old;
         if (!sigaction(others[i], NULL, &old) && old.sa_handler != SIG_IGN)
