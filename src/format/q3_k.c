@@ -12,13 +12,15 @@
 
 static void decode(const void *blocks, float *out, int64_t n) {
     const block_q3_k *b = blocks;
-    for (int64_t i = 0; i < n / 256; i++, b++, out += 256) {
+    for (int64_t i = 0; i < n / 256; i++, b++) {
         float d = f16_to_f32(b->d);
-        for (int s = 0; s < 16; s++) {
+        for (int s = 0; s < 16; s++, out += 16) { /* a plain loop, which compilers vectorise */
             float scale = d * (float)(kquant_signed_scale(b->scales, s) - 32);
-            for (int j = 16 * s; j < 16 * s + 16; j++) {
-                int high = b->hmask[j % 32] >> (j / 32) & 1;
-                out[j] = scale * (float)(twos_at(b->qs, j) - (high ? 0 : 4));
+            const uint8_t *qs = b->qs + s / 8 * 32 + s % 2 * 16, *hmask = b->hmask + s % 2 * 16;
+            int shift = s % 8 / 2 * 2, bit = s / 2;
+            for (int j = 0; j < 16; j++) {
+                int q = (qs[j] >> shift & 3) | (hmask[j] >> bit & 1) << 2;
+                out[j] = scale * (float)(q - 4);
             }
         }
     }

@@ -12,13 +12,15 @@
 
 static void decode(const void *blocks, float *out, int64_t n) {
     const block_q4_k *b = blocks;
-    for (int64_t i = 0; i < n / 256; i++, b++, out += 256) {
+    for (int64_t i = 0; i < n / 256; i++, b++) {
         float d = f16_to_f32(b->d), dmin = f16_to_f32(b->dmin);
-        for (int s = 0; s < 8; s++) {
-            kquant_pair p = kquant_pair_at(b->scales, s);
+        for (int s = 0; s < 8; s += 2, out += 64) { /* plain loops, which compilers vectorise */
+            kquant_pair p = kquant_pair_at(b->scales, s), r = kquant_pair_at(b->scales, s + 1);
             float scale = d * (float)p.scale, min = dmin * (float)p.min;
-            for (int j = 0; j < 32; j++)
-                out[32 * s + j] = scale * (float)fours_at(b->qs, 32 * s + j) - min;
+            float scale_b = d * (float)r.scale, min_b = dmin * (float)r.min;
+            const uint8_t *qs = b->qs + 16 * s;
+            for (int j = 0; j < 32; j++) out[j] = scale * (float)(qs[j] & 15) - min;
+            for (int j = 0; j < 32; j++) out[32 + j] = scale_b * (float)(qs[j] >> 4) - min_b;
         }
     }
 }

@@ -11,7 +11,14 @@ static void decode(const void *blocks, float *out, int64_t n) {
     const block_q5_1 *b = blocks;
     for (int64_t i = 0; i < n / 32; i++, b++, out += 32) {
         float d = f16_to_f32(b->d), m = f16_to_f32(b->m);
-        for (int j = 0; j < 32; j++) out[j] = d * (float)fives_at(b->qs, b->qh, j) + m;
+        uint32_t fifth = b->qh[0] | (uint32_t)b->qh[1] << 8 | (uint32_t)b->qh[2] << 16 |
+                         (uint32_t)b->qh[3] << 24;
+        for (int j = 0; j < 16; j++) { /* a plain loop, which compilers vectorise */
+            int low = (b->qs[j] & 15) | (int)(fifth >> j & 1) << 4;
+            int high = b->qs[j] >> 4 | (int)(fifth >> (j + 16) & 1) << 4;
+            out[j] = d * (float)low + m;
+            out[j + 16] = d * (float)high + m;
+        }
     }
 }
 

@@ -11,14 +11,16 @@
 
 static void decode(const void *blocks, float *out, int64_t n) {
     const block_q5_k *b = blocks;
-    for (int64_t i = 0; i < n / 256; i++, b++, out += 256) {
+    for (int64_t i = 0; i < n / 256; i++, b++) {
         float d = f16_to_f32(b->d), dmin = f16_to_f32(b->dmin);
-        for (int s = 0; s < 8; s++) {
+        for (int s = 0; s < 8; s++, out += 32) { /* plain loops, which compilers vectorise */
             kquant_pair p = kquant_pair_at(b->scales, s);
             float scale = d * (float)p.scale, min = dmin * (float)p.min;
+            const uint8_t *qs = b->qs + s / 2 * 32, *qh = b->qh;
+            int shift = s % 2 * 4;
             for (int j = 0; j < 32; j++) {
-                int q = fours_at(b->qs, 32 * s + j) | (b->qh[j] >> s & 1) << 4;
-                out[32 * s + j] = scale * (float)q - min;
+                int q = (qs[j] >> shift & 15) | (qh[j] >> s & 1) << 4;
+                out[j] = scale * (float)q - min;
             }
         }
     }

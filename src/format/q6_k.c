@@ -9,15 +9,25 @@
 #include "format/half.h"
 #include "format/search.h"
 
+/* 32 elements: `low` and `high` are shifted to theirs. */
+static void decode_run(const uint8_t *ql, int low, const uint8_t *qh, int high, const float *scale,
+                       float *out) {
+    for (int h = 0; h < 2; h++) /* plain loops, which compilers vectorise */
+        for (int j = 16 * h; j < 16 * h + 16; j++) {
+            int q = (ql[j] >> low & 15) | (qh[j] >> high & 3) << 4;
+            out[j] = scale[h] * (float)(q - 32);
+        }
+}
+
 static void decode(const void *blocks, float *out, int64_t n) {
     const block_q6_k *b = blocks;
     for (int64_t i = 0; i < n / 256; i++, b++, out += 256) {
-        float d = f16_to_f32(b->d);
-        for (int j = 0; j < 256; j++) {
-            int half = j / 128, k = j % 128;
-            int low = b->ql[64 * half + k % 64] >> (k / 64 * 4) & 15;
-            int high = b->qh[32 * half + k % 32] >> (k / 32 * 2) & 3;
-            out[j] = d * (float)b->scales[j / 16] * (float)((low | high << 4) - 32);
+        float d = f16_to_f32(b->d), scale[16];
+        for (int s = 0; s < 16; s++) scale[s] = d * (float)b->scales[s];
+        for (int run = 0; run < 8; run++) {
+            int half = run / 4, part = run % 4;
+            decode_run(b->ql + 64 * half + part % 2 * 32, part / 2 * 4, b->qh + 32 * half, part * 2,
+                       scale + 2 * run, out + 32 * run);
         }
     }
 }
