@@ -61,6 +61,7 @@ void kernels_c_codes(cpu_kernels *k); /* its part: products of codes */
 /* Overrides what AVX2, FMA and F16C make faster; false (nothing changed) where the CPU lacks one of
  * them. */
 bool kernels_avx2(cpu_kernels *k);
-void kernels_avx2_codes(cpu_kernels *k); /* its part: products of codes */
+void kernels_avx2_codes(cpu_kernels *k);  /* its part: products of codes */
+void kernels_avx2_blocks(cpu_kernels *k); /* its part: more block formats */
 
 #endif

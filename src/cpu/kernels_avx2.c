@@ -223,6 +223,7 @@ bool kernels_avx2(cpu_kernels *k) {
     k->exp_sum = exp_sum;
     k->silu = silu;
     k->to_f16 = to_f16;
+    kernels_avx2_blocks(k);
     kernels_avx2_codes(k);
     return true;
 }
