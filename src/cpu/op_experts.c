@@ -38,32 +38,53 @@ static bool is_before(float b, int32_t at_b, float a, int32_t at_a) {
     return b > a || (b == a && at_b < at_a);
 }
 
-/* Keeps the best so far in order: each element is compared with the last of them, and few enter. */
+/* A row's elements by index, and the heap of the best so far: of these the root comes last. */
+typedef struct top_row {
+    const cpu_kernels *kernels;
+    const weft_tensor *x;
+    int64_t from; /* the row's first element */
+    int32_t *heap;
+} top_row;
+
+static float value_at(const top_row *t, int32_t i) {
+    float buffer;
+    return *cpu_load(t->kernels, t->x, t->from + i, 1, 1, &buffer);
+}
+
+static bool precedes(const top_row *t, int32_t b, int32_t a) {
+    return is_before(value_at(t, b), b, value_at(t, a), a);
+}
+
+/* Moves the element at `i` down to its place in the heap of the first n. */
+static void sift(const top_row *t, int32_t i, int32_t n) {
+    int32_t moved = t->heap[i];
+    for (int64_t child; (child = 2 * (int64_t)i + 1) < n; i = (int32_t)child) {
+        if (child + 1 < n && precedes(t, t->heap[child], t->heap[child + 1])) child++;
+        if (!precedes(t, moved, t->heap[child])) break;
+        t->heap[i] = t->heap[child];
+    }
+    t->heap[i] = moved;
+}
+
 static void top_k_rows(void *context, int64_t first, int64_t last) {
     const rows_job *j = context;
     const weft_tensor *x = j->call->in[0];
-    int64_t n = x->dim[1];
-    int32_t k = j->call->attrs.top_k.k;
+    int32_t k = j->call->attrs.top_k.k, n = (int32_t)x->dim[1];
     for (int64_t r = first; r < last; r++) {
-        int32_t *out = (int32_t *)cpu_address(j->call->out, j->call->out->offset) + r * k;
-        float buffer[CPU_CHUNK], one;
-        int32_t held = 0;
-        for (int64_t at = 0; at < n; at++) {
-            int64_t from = x->offset + r * n, chunk = at / CPU_CHUNK * CPU_CHUNK;
-            if (at == chunk)
-                cpu_copy_row(j->cpu->kernels, x, from + at, 1,
-                             n - at < CPU_CHUNK ? n - at : CPU_CHUNK, buffer);
-            float v = buffer[at - chunk];
-            int32_t place = held;
-            while (place > 0) {
-                one = *cpu_load(j->cpu->kernels, x, from + out[place - 1], 1, 1, &one);
-                if (!is_before(v, (int32_t)at, one, out[place - 1])) break;
-                place--;
-            }
-            if (place == k) continue;
-            if (held < k) held++;
-            memmove(out + place + 1, out + place, (size_t)(held - 1 - place) * sizeof *out);
-            out[place] = (int32_t)at;
+        int32_t *out = cpu_address(j->call->out, j->call->out->offset);
+        top_row t = {j->cpu->kernels, x, x->offset + r * n, out + r * k};
+        for (int32_t i = 0; i < k; i++) t.heap[i] = i;
+        for (int32_t i = k / 2 - 1; i >= 0; i--) sift(&t, i, k);
+        for (int32_t i = k; i < n; i++) {
+            if (!precedes(&t, i, t.heap[0])) continue;
+            t.heap[0] = i;
+            sift(&t, 0, k);
+        }
+        for (int32_t end = k - 1; end > 0; end--) { /* the last ones to the end */
+            int32_t worst = t.heap[0];
+            t.heap[0] = t.heap[end];
+            sift(&t, 0, end);
+            t.heap[end] = worst;
         }
     }
 }

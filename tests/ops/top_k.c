@@ -57,6 +57,7 @@ static void cases(void) {
     }
     one(WEFT_F32, weft_2d(700, 3), 2);
     one(WEFT_F32, weft_2d(2, 20011), 3);
+    one(WEFT_F32, weft_1d(700), 699);
 }
 
 const op_test test_top_k = {.ref = ref_top_k, .cases = cases, .api = api};
