@@ -74,6 +74,12 @@ int64_t cpu_grain(int64_t cost);
 
 /* ---- products -------------------------------------------------------------------------------- */
 
+/* Up to so many rows of x stream the weights through their format's dot product. */
+enum { CPU_FEW_ROWS = 2 };
+/* w's `n` weights from element `at` on times x, by their format's dot product, which is there. */
+float cpu_weights_dot(const cpu_kernels *k, const weft_tensor *w, int64_t at, const float *x,
+                      int64_t n);
+
 /* out[j * out_stride + i] = sum over k of w[i][k] * x[j][k], i < n_w, j < n_x, for rows fetched as
  * f32 in pieces of at most CPU_CHUNK. */
 typedef struct cpu_product {

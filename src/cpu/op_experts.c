@@ -10,8 +10,6 @@
 #include "base/parallel.h"
 #include "cpu/cpu.h"
 
-enum { FEW_ROWS = 2, DOT_PIECE = 2048 }; /* a piece bounds the terms of one partial sum */
-
 static const int32_t *integers(const weft_tensor *t) { return cpu_address(t, t->offset); }
 
 static weft_status check_ids(const weft_call *call, const weft_tensor *ids, int64_t bound) {
@@ -151,15 +149,10 @@ static int64_t weight_at(const experts_job *j, int64_t expert, int64_t i) {
 
 static void run_dots(void *context, int64_t first, int64_t last) {
     const experts_job *j = context;
-    float (*dot)(const void *w, const float *x, int64_t n) = j->cpu->kernels->dot[j->w->dtype];
     for (int64_t i = first; i < last; i++) {
-        int64_t pair = i / j->n_w, from = weight_at(j, j->ids[pair], i % j->n_w);
-        const float *x = row_of(j, pair);
-        float sum = 0;
-        for (int64_t at = 0; at < j->n_k; at += DOT_PIECE)
-            sum += dot(cpu_address(j->w, from + at), x + at,
-                       j->n_k - at < DOT_PIECE ? j->n_k - at : DOT_PIECE);
-        j->out[i] = sum;
+        int64_t pair = i / j->n_w;
+        j->out[i] = cpu_weights_dot(j->cpu->kernels, j->w, weight_at(j, j->ids[pair], i % j->n_w),
+                                    row_of(j, pair), j->n_k);
     }
 }
 
@@ -239,7 +232,7 @@ static weft_status linear_ids_run(const cpu_state *cpu, const weft_call *call) {
     j.out = cpu_address(call->out, call->out->offset);
     j.n_slots = ids->dim[1];
     j.n_pairs = tensor_elements(ids);
-    if (x->dim[0] <= FEW_ROWS && cpu->kernels->dot[w->dtype]) {
+    if (x->dim[0] <= CPU_FEW_ROWS && cpu->kernels->dot[w->dtype]) {
         parallel_for(cpu->n_threads, j.n_pairs * j.n_w, cpu_grain(j.n_k), run_dots, &j);
         return WEFT_OK;
     }

@@ -6,8 +6,6 @@
 #include "base/parallel.h"
 #include "cpu/cpu.h"
 
-enum { FEW_ROWS = 2, DOT_PIECE = 2048 }; /* a piece bounds the terms of one partial sum */
-
 typedef struct job {
     const cpu_state *cpu;
     const weft_tensor *w;
@@ -16,7 +14,7 @@ typedef struct job {
     float *out;
     const weft_tensor *bias;
     cpu_product product;
-    cpu_codes codes[FEW_ROWS]; /* the rows of x */
+    cpu_codes codes[CPU_FEW_ROWS]; /* the rows of x */
 } job;
 
 static bool accepts(const weft_call *call) {
@@ -60,17 +58,10 @@ static void add_bias(const job *j, int64_t first, int64_t last) {
 
 static void run_dots(void *context, int64_t first, int64_t last) {
     const job *j = context;
-    float (*dot)(const void *w, const float *x, int64_t n) = j->cpu->kernels->dot[j->w->dtype];
     for (int64_t i = first; i < last; i++)
-        for (int64_t r = 0; r < j->n_x; r++) {
-            float sum = 0;
-            for (int64_t at = 0; at < j->n_k; at += DOT_PIECE) {
-                int64_t n = j->n_k - at < DOT_PIECE ? j->n_k - at : DOT_PIECE;
-                sum += dot(cpu_address(j->w, j->w->offset + i * j->n_k + at),
-                           j->x + r * j->x_stride + at, n);
-            }
-            j->out[r * j->n_w + i] = sum;
-        }
+        for (int64_t r = 0; r < j->n_x; r++)
+            j->out[r * j->n_w + i] = cpu_weights_dot(
+                j->cpu->kernels, j->w, j->w->offset + i * j->n_k, j->x + r * j->x_stride, j->n_k);
     add_bias(j, first, last);
 }
 
@@ -83,7 +74,7 @@ static void run_product(void *context, int64_t first, int64_t last) {
 /* ---- WEFT_FAST ------------------------------------------------------------------------------- */
 
 static bool is_fast(const cpu_state *cpu, const weft_call *call) {
-    return call->precision == WEFT_FAST && call->in[0]->dim[0] <= FEW_ROWS &&
+    return call->precision == WEFT_FAST && call->in[0]->dim[0] <= CPU_FEW_ROWS &&
            cpu->kernels->codes_dot[call->in[1]->dtype];
 }
 
@@ -128,7 +119,7 @@ static weft_status run(const cpu_state *cpu, const weft_call *call) {
                               .out = j.out,
                               .out_stride = j.n_w};
     if (is_fast(cpu, call)) return run_fast(&j);
-    bool is_few = j.n_x <= FEW_ROWS && cpu->kernels->dot[w->dtype];
+    bool is_few = j.n_x <= CPU_FEW_ROWS && cpu->kernels->dot[w->dtype];
     parallel_for(cpu->n_threads, j.n_w, cpu_grain(j.n_k * j.n_x), is_few ? run_dots : run_product,
                  &j);
     return WEFT_OK;

@@ -21,6 +21,15 @@ static void multiply(const cpu_kernels *k, const float *w, int64_t w_stride, int
             out[j * out_stride + i] += k->dot[WEFT_F32](w + i * w_stride, x + j * x_stride, n);
 }
 
+float cpu_weights_dot(const cpu_kernels *k, const weft_tensor *w, int64_t at, const float *x,
+                      int64_t n) {
+    enum { PIECE = 2048 }; /* bounds the terms of one partial sum */
+    float sum = 0;
+    for (int64_t i = 0; i < n; i += PIECE)
+        sum += k->dot[w->dtype](cpu_address(w, at + i), x + i, n - i < PIECE ? n - i : PIECE);
+    return sum;
+}
+
 void cpu_product_run(const cpu_product *p, int64_t first, int64_t last) {
     float w_buffer[BLOCK_W * CPU_CHUNK], x_buffer[BLOCK_X * CPU_CHUNK];
     for (int64_t j = 0; j < p->n_x; j++)
