@@ -4,16 +4,10 @@
 #include "tensor/dtype.h"
 #include "webgpu/plan_parts.h"
 
-/* Bytes that can be bound wherever they start. */
-static int64_t room_of(const gpu_caps *caps) {
-    uint64_t most = UINT64_C(0xffffff00);
-    return (int64_t)(caps->max_binding > most ? most : caps->max_binding) - 512;
-}
-
 /* How many rows of the largest size fit into a binding, at least one: a row that does not is
  * refused by plan_bind. */
 static int64_t rows_at_once(const plan_job *job, int64_t row_bytes) {
-    int64_t rows = room_of(job->caps) / (row_bytes > 0 ? row_bytes : 1);
+    int64_t rows = plan_room(job->caps) / (row_bytes > 0 ? row_bytes : 1);
     return rows > 0 ? rows : 1;
 }
 
@@ -92,7 +86,7 @@ static weft_status for_parts(const plan_job *job, experts_fn each) {
     int64_t expert_bytes = w->dim[1] * (int64_t)row_bytes_of(w);
     int64_t x_bytes = 4 * x->dim[1] * x->dim[2], out_bytes = 4 * ids->dim[1] * w->dim[1];
     int64_t most_tokens = rows_at_once(job, x_bytes > out_bytes ? x_bytes : out_bytes);
-    int64_t most_experts = room_of(job->caps) / (expert_bytes > 0 ? expert_bytes : 1);
+    int64_t most_experts = plan_room(job->caps) / (expert_bytes > 0 ? expert_bytes : 1);
     REQUIRE(most_experts > 0, WEFT_LIMIT,
             "linear_ids: an expert's weights are larger than the device binds at once (%llu bytes)",
             (unsigned long long)job->caps->max_binding);
@@ -167,26 +161,6 @@ bool linear_ids_vec_subgroup_applies(const gpu_caps *caps, const weft_call *call
 /* The kernel reads x as aligned vectors: one that begins elsewhere is copied to scratch first. */
 static bool is_aligned(const weft_call *call) { return call->in[0]->offset % 4 == 0; }
 
-static void copy_x(const plan_job *job, int64_t first, int64_t n) {
-    plan_step *s = plan_add(job->plan, job->row);
-    if (s) s->sources[0] = "copy.wgsl";
-    params_copy p = {.n = (uint32_t)n};
-    layout l = {.rank = 1, .dim = {n}, .stride = {{1}}};
-    plan_dims(&p.dims, &l, 1);
-    plan_view(&p.src, &l, 1, 0,
-              plan_bind(job, s, 0, false, WEFT_F32, job->call->in[0]->offset + first, n));
-    p.out_at = plan_bind(job, s, BIND_SCRATCH, true, WEFT_F32, first, n);
-    step_source(s, "lib/grid.wgsl");
-    step_source(s, "lib/view.wgsl");
-    step_source(s, "lib/elem.wgsl");
-    step_source(s, "lib/out_dense.wgsl");
-    step_const(s, "RANK", 1);
-    step_const(s, "SRC_TYPE", WEFT_F32);
-    step_const(s, "OUT_TYPE", WEFT_F32);
-    step_params(s, &p, sizeof p);
-    if (s) s->n_groups = plan_groups(n, 256);
-}
-
 static void vec_part(const plan_job *job, const experts_part *part) {
     const weft_tensor *x = job->call->in[0], *w = job->call->in[1], *ids = job->call->in[2],
                       *out = job->call->out;
@@ -243,7 +217,9 @@ weft_status linear_ids_vec_plan(const gpu_caps *caps, const kernel_row *row, con
     if (!is_aligned(call)) {
         int64_t n = tensor_elements(call->in[0]), most = rows_at_once(&job, 4);
         plan->scratch_bytes = (uint64_t)n * 4;
-        for (int64_t at = 0; at < n; at += most) copy_x(&job, at, n - at < most ? n - at : most);
+        for (int64_t at = 0; at < n; at += most)
+            plan_copy_rows(&job, call->in[0]->offset + at, n, 1, 1, n - at < most ? n - at : most,
+                           at);
     }
     return for_parts(&job, vec_part);
 }

@@ -65,8 +65,7 @@ weft_status get_rows_plan(const gpu_caps *caps, const kernel_row *row, const wef
     const weft_tensor *table = call->in[0];
     int64_t n_rows = table->dim[0], k = table->dim[1], n_ids = tensor_elements(call->in[1]);
     const dtype_info *info = dtype_find(table->dtype);
-    int64_t room =
-        (int64_t)(caps->max_binding > 0xffffff00u ? 0xffffff00u : caps->max_binding) - 512;
+    int64_t room = plan_room(caps);
     int64_t most_rows = room / (k / info->block * info->bytes), most_ids = room / 4 / k;
     REQUIRE(n_rows <= INT32_MAX, WEFT_LIMIT, "get_rows: a table of %lld rows", (long long)n_rows);
     REQUIRE(most_rows > 0 && most_ids > 0, WEFT_LIMIT,

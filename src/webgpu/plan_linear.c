@@ -54,35 +54,6 @@ typedef struct linear_x {
     int64_t offset, stride;
 } linear_x;
 
-/* Bytes that can be bound wherever they start. */
-static int64_t room_of(const gpu_caps *caps) {
-    uint64_t most = UINT64_C(0xffffff00);
-    return (int64_t)(caps->max_binding > most ? most : caps->max_binding) - 512;
-}
-
-/* Copies rows m0 .. m0 + m of x, whose last dimension is contiguous, to their place in scratch. */
-static void copy_rows(const plan_job *job, int64_t stride, int64_t m0, int64_t m) {
-    const weft_tensor *x = job->call->in[0];
-    int64_t k = shape_of(job->call).k;
-    plan_step *s = plan_add(job->plan, job->row);
-    if (s) s->sources[0] = "copy.wgsl";
-    params_copy p = {.n = (uint32_t)(m * k)};
-    layout l = {.rank = 2, .dim = {m, k}, .stride = {{stride, x->stride[1]}}};
-    plan_dims(&p.dims, &l, 2);
-    int64_t at = x->offset + m0 * stride, span = (m - 1) * stride + k;
-    plan_view(&p.src, &l, 2, 0, plan_bind(job, s, 0, false, WEFT_F32, at, span));
-    p.out_at = plan_bind(job, s, BIND_SCRATCH, true, WEFT_F32, m0 * k, m * k);
-    step_source(s, "lib/grid.wgsl");
-    step_source(s, "lib/view.wgsl");
-    step_source(s, "lib/elem.wgsl");
-    step_source(s, "lib/out_dense.wgsl");
-    step_const(s, "RANK", 2);
-    step_const(s, "SRC_TYPE", WEFT_F32);
-    step_const(s, "OUT_TYPE", WEFT_F32);
-    step_params(s, &p, sizeof p);
-    if (s) s->n_groups = plan_groups(m * k, 256);
-}
-
 static linear_x prepare_x(const plan_job *job) {
     const weft_tensor *x = job->call->in[0];
     linear_shape shape = shape_of(job->call);
@@ -90,10 +61,11 @@ static linear_x prepare_x(const plan_job *job) {
     if (x->offset % 4 == 0 && stride % 4 == 0 && (shape.k == 1 || x->stride[1] == 1))
         return (linear_x){0, x->offset, stride};
     job->plan->scratch_bytes = (uint64_t)(shape.m * shape.k) * 4;
-    int64_t most = room_of(job->caps) / 4 / (stride > shape.k ? stride : shape.k);
+    int64_t most = plan_room(job->caps) / 4 / (stride > shape.k ? stride : shape.k);
     if (most < 1) most = 1; /* a row that cannot be bound is refused by plan_bind */
     for (int64_t m0 = 0; m0 < shape.m; m0 += most)
-        copy_rows(job, stride, m0, shape.m - m0 < most ? shape.m - m0 : most);
+        plan_copy_rows(job, x->offset + m0 * stride, stride, x->stride[1],
+                       shape.m - m0 < most ? shape.m - m0 : most, shape.k, m0 * shape.k);
     return (linear_x){BIND_SCRATCH, 0, shape.k};
 }
 
@@ -137,7 +109,7 @@ typedef void (*linear_fn)(const plan_job *job, const linear_x *x, const linear_p
 static weft_status for_parts(const plan_job *job, linear_fn each) {
     linear_shape s = shape_of(job->call);
     linear_x x = prepare_x(job);
-    int64_t room = room_of(job->caps);
+    int64_t room = plan_room(job->caps);
     int64_t most_n = room / (int64_t)s.row_bytes;
     int64_t most_m = room / 4 / (x.stride > s.n ? x.stride : s.n);
     if (most_m == 0 && s.k <= room / 4) { /* one row of x at a time, the output's row in parts */

@@ -25,6 +25,11 @@ bool plan_can_bind(const gpu_caps *caps, int64_t bytes) {
     return (uint64_t)bytes + 2048 <= caps->max_binding && bytes < INT64_C(0xffffff00);
 }
 
+int64_t plan_room(const gpu_caps *caps) {
+    uint64_t most = UINT64_C(0xffffff00);
+    return (int64_t)(caps->max_binding > most ? most : caps->max_binding) - 512;
+}
+
 static int first_too_large(const plan_job *job, const plan_part *part,
                            const weft_tensor *const *tensors, int n) {
     for (int i = 0; i < n; i++) {
@@ -106,6 +111,27 @@ uint32_t plan_bind(const plan_job *job, plan_step *s, int tensor, bool is_writte
 uint32_t plan_bind_input(const plan_job *job, plan_step *s, int i) {
     const weft_tensor *t = job->call->in[i];
     return plan_bind(job, s, i, false, t->dtype, t->offset, tensor_elements(t));
+}
+
+void plan_copy_rows(const plan_job *job, int64_t at, int64_t stride, int64_t step, int64_t m,
+                    int64_t k, int64_t to) {
+    plan_step *s = plan_add(job->plan, job->row);
+    if (s) s->sources[0] = "copy.wgsl";
+    params_copy p = {.n = (uint32_t)(m * k)};
+    layout l = {.rank = 2, .dim = {m, k}, .stride = {{stride, step}}};
+    plan_dims(&p.dims, &l, 2);
+    int64_t span = (m - 1) * stride + k;
+    plan_view(&p.src, &l, 2, 0, plan_bind(job, s, 0, false, WEFT_F32, at, span));
+    p.out_at = plan_bind(job, s, BIND_SCRATCH, true, WEFT_F32, to, m * k);
+    step_source(s, "lib/grid.wgsl");
+    step_source(s, "lib/view.wgsl");
+    step_source(s, "lib/elem.wgsl");
+    step_source(s, "lib/out_dense.wgsl");
+    step_const(s, "RANK", 2);
+    step_const(s, "SRC_TYPE", WEFT_F32);
+    step_const(s, "OUT_TYPE", WEFT_F32);
+    step_params(s, &p, sizeof p);
+    if (s) s->n_groups = plan_groups(m * k, 256);
 }
 
 void plan_dims(wgsl_dims *dims, const layout *l, int n_dims) {

@@ -35,12 +35,19 @@ int64_t plan_span(const plan_part *part, int i);
 int64_t plan_elements(const layout *l);
 /* True when `bytes` can be bound wherever they start. */
 bool plan_can_bind(const gpu_caps *caps, int64_t bytes);
+/* Bytes that can be bound wherever they start. */
+int64_t plan_room(const gpu_caps *caps);
 
 /* Binds a span of plain elements; returns the first one's index from the binding's start. */
 uint32_t plan_bind(const plan_job *job, plan_step *s, int tensor, bool is_written, weft_dtype dtype,
                    int64_t offset, int64_t span);
 /* Binds all of a dense input, plain type. */
 uint32_t plan_bind_input(const plan_job *job, plan_step *s, int i);
+
+/* Adds a step that copies input 0's f32 elements from `at` on, (m, k) with these strides, into
+ * scratch memory from element `to` on, dense. */
+void plan_copy_rows(const plan_job *job, int64_t at, int64_t stride, int64_t step, int64_t m,
+                    int64_t k, int64_t to);
 
 /* The first n_dims dimensions of a layout (outermost first there) as the shaders number them
  * (innermost first). */
