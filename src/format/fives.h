@@ -5,10 +5,6 @@
 
 #include <stdint.h>
 
-static inline int fives_at(const uint8_t qs[16], const uint8_t qh[4], int j) {
-    return (qs[j % 16] >> (j / 16 * 4) & 15) | (qh[j / 8] >> j % 8 & 1) << 4;
-}
-
 /* Into zeroed qs and qh. */
 static inline void fives_put(uint8_t qs[16], uint8_t qh[4], int j, int q) {
     qs[j % 16] |= (uint8_t)((q & 15) << (j / 16 * 4));

@@ -18,10 +18,6 @@ static inline void twos_put(uint8_t qs[64], int j, int q) {
     qs[j / 128 * 32 + j % 32] |= (uint8_t)(q << (j % 128 / 32 * 2));
 }
 
-static inline int fours_at(const uint8_t qs[128], int j) {
-    return qs[j / 64 * 32 + j % 32] >> (j % 64 / 32 * 4) & 15;
-}
-
 static inline void fours_put(uint8_t qs[128], int j, int q) {
     qs[j / 64 * 32 + j % 32] |= (uint8_t)(q << (j % 64 / 32 * 4));
 }
