@@ -10,21 +10,10 @@ SPDX-License-Identifier: MIT
 """
 import numpy as np
 
+from splitmix import MASK, uniform
+
 EMBD, OUT_NORM, OUT, FACTORS, ATTN_NORM, Q, K, V, QB, KB, VB, O, OB, FFN_NORM, GATE, UP, DOWN, QN, KN, ROUTER, GATE_EXPS, UP_EXPS, DOWN_EXPS = range(23)
-MASK = (1 << 64) - 1
 POSITIONS = (0, 1, 7, 255, 256, 299)
-
-
-def uniform(state, n):
-    """splitmix64 (Steele, Lea, Flood 2014), as numbers in [0, 1)."""
-    out = np.empty(n)
-    for i in range(n):
-        state = state + 0x9E3779B97F4A7C15 & MASK
-        z = state
-        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & MASK
-        z = (z ^ z >> 27) * 0x94D049BB133111EB & MASK
-        out[i] = ((z ^ z >> 31) >> 11) * 2.0**-53
-    return out
 
 
 class Model:
